@@ -1,0 +1,136 @@
+"""psi(t): the law of the first target token of a drafted text.
+
+The drafter draws tokens until a stopping rule ends the draft; the text is encoded with the target's tokenizer and its
+first token is t. psi is the law of t under exactly this procedure: the sum, over all stopped drafts whose text begins
+with t, of the product of the drafter's masses. A draft that yields no target token has the outcome NONE.
+
+The drafts form a tree. It is walked level by level, all contexts of a level in one forward pass, once per step; every
+psi(t) of the step is read from that walk.
+
+Notation: psi as in Theorem 3.2 of Timor et al. 2502.05202.
+Claims: SLRS-1, SLRS-4.
+But: the whole tree is walked, so the drafter's law must be truncated (top-k) for a lookahead above 1 on a real
+vocabulary; PsiTooLarge says when.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from draftproof.algorithms.decoding import check_lookahead
+from draftproof.algorithms.interfaces import LanguageModel, Tokenizer
+from draftproof.algorithms.laws import Mass
+from draftproof.algorithms.requests import Choose, Laws, Program, Together
+from draftproof.algorithms.retokenization import candidates, continuation
+
+NONE = -1
+"""The outcome of a draft that yields no target token."""
+
+CONTEXTS_LIMIT = 4_096
+"""Most draft contexts walked for one psi."""
+
+StoppingRule = Callable[[tuple[int, ...], str], bool]
+"""Whether a draft ends, given its ids and their text: a stopping time of the drafted prefix."""
+
+
+class PsiTooLarge(ValueError):
+    """psi would need more contexts than CONTEXTS_LIMIT; the message says what to change."""
+
+
+@dataclass(frozen=True)
+class FixedLookahead:
+    """Stops after `lookahead` drafted tokens."""
+
+    lookahead: int
+
+    def __post_init__(self) -> None:
+        """Raises DecoderError for a lookahead below 1."""
+        check_lookahead(self.lookahead)
+
+    def __call__(self, drafted: tuple[int, ...], text: str) -> bool:
+        """Whether the draft ends here."""
+        return len(drafted) >= self.lookahead
+
+
+@dataclass(frozen=True)
+class StopAtLength:
+    """Stops once the text has `characters` characters, or after `lookahead` tokens."""
+
+    characters: int
+    lookahead: int
+
+    def __post_init__(self) -> None:
+        """Raises DecoderError for a lookahead below 1."""
+        check_lookahead(self.lookahead)
+
+    def __call__(self, drafted: tuple[int, ...], text: str) -> bool:
+        """Whether the draft ends here."""
+        return len(text) >= self.characters or len(drafted) >= self.lookahead
+
+
+@dataclass(frozen=True)
+class FirstToken:
+    """The drafting procedure of SLRS and the law of its outcome, with one text for both."""
+
+    drafter: LanguageModel
+    draft_tokenizer: Tokenizer
+    tokenizer: Tokenizer
+    rule: StoppingRule
+
+    def context(self, committed: tuple[int, ...]) -> tuple[int, ...]:
+        """The drafter's ids of the committed text."""
+        return self.draft_tokenizer.start + self.draft_tokenizer.encode(self.tokenizer.decode(committed))
+
+    def stopped(self, context: tuple[int, ...], drafted: tuple[int, ...]) -> bool:
+        """Whether the draft ends: at the drafter's EOS, or by the rule."""
+        return drafted[-1] in self.drafter.eos or self.rule(
+            drafted, continuation(self.draft_tokenizer, context, drafted)
+        )
+
+    def outcome(self, committed: tuple[int, ...], context: tuple[int, ...], drafted: tuple[int, ...]) -> int:
+        """The first target token of a draft; an EOS drafted first counts as the target's EOS; NONE otherwise."""
+        ended = bool(drafted) and drafted[-1] in self.drafter.eos
+        text = continuation(self.draft_tokenizer, context, drafted[:-1] if ended else drafted)
+        first = candidates(self.tokenizer, committed, text)[:1]
+        if first:
+            return first[0]
+        return min(self.tokenizer.eos) if ended and self.tokenizer.eos else NONE
+
+    def draft(self, committed: tuple[int, ...]) -> Program[int]:
+        """Drafts until stopped and returns the outcome, a draw from `law`."""
+        context = self.context(committed)
+        drafted: tuple[int, ...] = ()
+        while not (drafted and self.stopped(context, drafted)):
+            [law] = yield Laws(self.drafter, context + drafted)
+            if law.empty:
+                break
+            drafted += ((yield Choose(law)),)
+        return self.outcome(committed, context, drafted)
+
+    def law(self, committed: tuple[int, ...]) -> Program[dict[int, Mass]]:
+        """psi of every reachable outcome, NONE included: masses that sum to 1.
+
+        Raises PsiTooLarge where the tree has more than CONTEXTS_LIMIT contexts.
+        """
+        context = self.context(committed)
+        psi: dict[int, Mass] = {}
+        level: dict[tuple[int, ...], Mass] = {(): 1}
+        walked = 0
+        while level:
+            walked += len(level)
+            if walked > CONTEXTS_LIMIT:
+                raise PsiTooLarge(
+                    f"psi needs more than {CONTEXTS_LIMIT} draft contexts; lower the lookahead or truncate the drafter "
+                    "(top-k)"
+                )
+            answers = yield Together(tuple(Laws(self.drafter, context + drafted) for drafted in level))
+            following: dict[tuple[int, ...], Mass] = {}
+            for (drafted, mass), [law] in zip(level.items(), answers, strict=True):
+                children = {drafted + (token,): mass * law[token] for token in law.support()}
+                for child, child_mass in (children or {drafted: mass}).items():
+                    if children and not self.stopped(context, child):
+                        following[child] = child_mass
+                        continue
+                    outcome = self.outcome(committed, context, child)
+                    psi[outcome] = psi.get(outcome, 0) + child_mass
+            level = following
+        return psi

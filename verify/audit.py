@@ -1,0 +1,173 @@
+"""The main job: every decoder on toys, on pairs of models, sampled and enumerated, with the controls beside it.
+
+An audit is a stream of evidence; who listens prints verdicts as they come. Toys go first, since their verdicts take
+seconds.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from draftproof.corpora.prompts import prompts
+from draftproof.verify.comparison import Build, compare, counterexample
+from draftproof.verify.controls import CONTROLS, Control
+from draftproof.verify.evidence import AuditEvidence, ControlEvidence, ExactEvidence, SampleEvidence
+from draftproof.verify.pairs import Library, Pair, suited, with_prompt
+from draftproof.verify.sampling import Sampling, sample_subject, time_autoregressive
+from draftproof.verify.settings import BUILDERS, Setting
+from draftproof.verify.toys import battery
+
+Evidence = ExactEvidence | SampleEvidence | ControlEvidence
+
+
+class Listener(Protocol):
+    """Who follows an audit: a progress bar, a log, nobody."""
+
+    def started(self, task: str, total: int | None) -> None:
+        """A task begins; `total` is its number of units where that is known."""
+        ...
+
+    def advanced(self, done: int) -> None:
+        """So many units of the task are done."""
+        ...
+
+    def seen(self, evidence: Evidence) -> None:
+        """A piece of evidence is complete."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to audit: decoders or controls by name, pairs, and how much.
+
+    `exact_tokens`, `exact_lookahead` and `exact_top_k` bound the enumeration of float models; `exact_prompts` and
+    `sampled_prompts` take the first prompts of `prompt_texts`.
+    """
+
+    subjects: tuple[str, ...] = tuple(BUILDERS)
+    pairs: tuple[Pair, ...] = ()
+    controls: bool = True
+    lookahead: int = 3
+    max_new_tokens: int = 32
+    sampling: Sampling = field(default_factory=Sampling)
+    sampled_prompts: int = 8
+    exact_prompts: int = 2
+    exact_tokens: int = 3
+    exact_lookahead: int = 2
+    exact_top_k: int = 4
+    prompt_texts: tuple[str, ...] = tuple(
+        prompt.text for kind in ("documentation", "code", "copy", "summarise") for prompt in prompts(kind)
+    )
+
+
+def audit(plan: Plan, library: Library, listener: Listener) -> AuditEvidence:
+    """Carries the plan out.
+
+    Raises ModelError, DecoderError and the like for bad input, before or at the pair that has it.
+    """
+    seen: list[Evidence] = []
+    for evidence in _stream(plan, library, listener):
+        listener.seen(evidence)
+        seen.append(evidence)
+    return AuditEvidence(
+        exact=tuple(one for one in seen if isinstance(one, ExactEvidence)),
+        sampled=tuple(one for one in seen if isinstance(one, SampleEvidence)),
+        controls=tuple(one for one in seen if isinstance(one, ControlEvidence)),
+    )
+
+
+def builder(subject: str) -> tuple[Build, str]:
+    """How to build a subject, and the decoder whose settings it runs on. Raises KeyError for an unknown name."""
+    if subject in BUILDERS:
+        return BUILDERS[subject], subject
+    return CONTROLS[subject].build, CONTROLS[subject].like
+
+
+def _stream(plan: Plan, library: Library, listener: Listener) -> Iterator[Evidence]:
+    for subject in plan.subjects:
+        build, like = builder(subject)
+        yield on_toys(subject, build, like, listener)
+    for control in CONTROLS.values() if plan.controls else ():
+        yield _control(control, plan, library, listener)
+    for pair in plan.pairs:
+        for subject in plan.subjects:
+            build, like = builder(subject)
+            if pair in suited(plan.pairs, like):
+                yield on_pair(subject, build, pair, plan, library, listener)
+        yield from _sampled(pair, plan, library, listener)
+
+
+def on_toys(subject: str, build: Build, like: str, listener: Listener) -> ExactEvidence:
+    """The decoder enumerated on the battery of toys, with a shrunk counterexample where it deviates."""
+    began = time.perf_counter()
+    toys = list(battery(like))
+    listener.started(f"{subject}: toys", len(toys))
+    comparisons = []
+    found = None
+    for number, toy in enumerate(toys, start=1):
+        comparisons.append(compare(toy.setting, build))
+        if found is None and comparisons[-1].total_variation != "0":
+            found = counterexample(toy, build)
+        listener.advanced(number)
+    return ExactEvidence(
+        subject, "toys", tuple(comparisons), counterexample=found, seconds=time.perf_counter() - began
+    )
+
+
+def on_pair(
+    subject: str, build: Build, pair: Pair, plan: Plan, library: Library, listener: Listener
+) -> ExactEvidence:
+    """The decoder enumerated on a pair of float models with truncated support, after each of a few prompts."""
+    began = time.perf_counter()
+    listener.started(f"{subject}: exact on {pair.name}", None)
+    setting = library.truncated(pair, plan.exact_lookahead, plan.exact_tokens, plan.exact_top_k)
+    comparisons = tuple(
+        compare(with_prompt(setting, text), build, listener.advanced)
+        for text in plan.prompt_texts[: plan.exact_prompts]
+    )
+    return ExactEvidence(
+        subject,
+        f"prompts of {pair.name}",
+        comparisons,
+        truncation=f"top-{plan.exact_top_k} of target and drafter, float probabilities taken as fractions",
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _sampled(pair: Pair, plan: Plan, library: Library, listener: Listener) -> Iterator[SampleEvidence]:
+    subjects = [subject for subject in plan.subjects if pair in suited(plan.pairs, builder(subject)[1])]
+    if not subjects:
+        return
+    settings = sampling_settings(pair, plan, library)
+    listener.started(f"autoregressive: sampled on {pair.name}", None)
+    baseline = time_autoregressive(settings, plan.sampling)
+    for subject in subjects:
+        listener.started(f"{subject}: sampled on {pair.name}", len(settings) * plan.sampling.repeats)
+        build = builder(subject)[0]
+        yield sample_subject(subject, settings, build, plan.sampling, baseline, listener.advanced)
+
+
+def sampling_settings(pair: Pair, plan: Plan, library: Library) -> Sequence[Setting]:
+    """The pair's settings for sampling, one per prompt."""
+    setting = library.setting(pair, plan.lookahead, plan.max_new_tokens)
+    return [with_prompt(setting, text) for text in plan.prompt_texts[: plan.sampled_prompts]]
+
+
+SAMPLED_CONTROLS = ("argmax-draft", "target-draw-match")
+"""One wrong and one right control that are sampled too, so that the statistics are seen to be able to fail."""
+
+
+def _control(control: Control, plan: Plan, library: Library, listener: Listener) -> ControlEvidence:
+    exact = on_toys(control.name, control.build, control.like, listener)
+    sampled = None
+    pairs = suited(plan.pairs, control.like) if control.name in SAMPLED_CONTROLS else ()
+    if pairs and pairs[0].one_vocabulary:
+        settings = sampling_settings(pairs[0], plan, library)
+        listener.started(f"{control.name}: sampled on {pairs[0].name}", len(settings) * plan.sampling.repeats)
+        sampled = sample_subject(control.name, settings, control.build, plan.sampling, progress=listener.advanced)
+    return ControlEvidence(
+        control.name, control.like, control.wrong, control.rule, control.source, exact, sampled
+    )
+
+

@@ -1,0 +1,61 @@
+"""The claims that verdicts speak of: id, statement, and what a verdict on it leaves out.
+
+Ids are those used in docstrings, reports and tests. L1 is the law of the target token sequence, L2 the law of the decoded
+string; L1 implies L2.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement to be settled, and the idealisations that any verdict on it shares."""
+
+    id: str
+    statement: str
+    idealisations: tuple[str, ...]
+
+
+_EXACT = ("real arithmetic (fractions) instead of floats", "independent fair coins", "bounded domain, as stated")
+_SAMPLED = ("independent coins from a pseudo-random generator", "the target's law recomputed by a separate pass")
+
+CLAIMS = {
+    claim.id: claim
+    for claim in (
+        Claim(
+            "SS-2",
+            "speculative sampling: the first n tokens have the autoregressive joint law (L1), EOS included",
+            _EXACT,
+        ),
+        Claim("SS-6", "the acceptance rate of a drafted token is the overlap of target law and draft law", _SAMPLED),
+        Claim("SLEM-1", "keep-history SLEM has the autoregressive joint law (L1) for any candidates", _EXACT),
+        Claim("SLEM-2", "re-encoding the target's context between steps is lossless", _EXACT),
+        Claim("SLEM-3", "comparing strings and keeping the candidate's ids is lossless", _EXACT),
+        Claim("SLEM-6", "SLEM accepts a candidate with the target's probability of it", _SAMPLED),
+        Claim("SLRS-1", "SLRS has the autoregressive joint law (L1), fixed lookahead", _EXACT),
+        Claim("SLRS-8", "the acceptance rate of SLRS is the sum of min(P, psi)", _SAMPLED),
+        Claim("TLI-1", "TLI has the autoregressive joint law (L1)", _EXACT),
+        Claim("UNION-1", "the union-vocabulary decoder has the autoregressive joint law (L1)", _EXACT),
+    )
+}
+
+LOSSLESSNESS = {
+    "speculative-sampling": "SS-2",
+    "slem": "SLEM-1",
+    "slrs": "SLRS-1",
+    "tli": "TLI-1",
+    "union": "UNION-1",
+}
+"""The claim that each decoder owes."""
+
+ACCEPTANCE = {
+    "speculative-sampling": "SS-6",
+    "slem": "SLEM-6",
+    "slrs": "SLRS-8",
+    "tli": "SS-6",
+    "union": "SS-6",
+}
+"""The claim about each decoder's acceptance rate."""
+
+CONTROL_CLAIMS = {"slem-reencoding": "SLEM-2", "slem-keeps-candidate": "SLEM-3"}
+"""Claims that a control's rule settles by being refuted; other controls borrow their decoder's claim."""

@@ -1,0 +1,73 @@
+"""Look-alikes: rules that differ from the papers' and have exactly the target's law all the same."""
+
+from collections.abc import Sequence
+
+from draftproof.algorithms.decoding import State, Step, Trial
+from draftproof.algorithms.laws import Law, Mass
+from draftproof.algorithms.requests import Accept, Choose, Program
+from draftproof.algorithms.slem import Slem
+from draftproof.algorithms.speculative_sampling import SpeculativeSampling
+
+
+class TargetDrawMatch(SpeculativeSampling):
+    """C1: every emitted token is the target's own draw; the draft only decides how long the step lasts."""
+
+    def verify(
+        self,
+        context: tuple[int, ...],
+        drafted: tuple[int, ...],
+        draft_laws: Sequence[Law],
+        target_laws: Sequence[Law],
+    ) -> Program[Step]:
+        """Draws from the target at each position until a draw differs from the drafted token."""
+        emitted: tuple[int, ...] = ()
+        trials: tuple[Trial, ...] = ()
+        for position, law in enumerate(target_laws):
+            token = yield Choose(law)
+            emitted += (token,)
+            if position == len(drafted):
+                break
+            rate = _coincidence(law, draft_laws[position])
+            trials += (Trial(token == drafted[position], lambda rate=rate: rate),)
+            if token != drafted[position]:
+                break
+        return Step(emitted, len(drafted), trials)
+
+
+def _coincidence(target_law: Law, draft_law: Law) -> Mass:
+    """The probability that independent draws from both laws are equal: sum of P Q."""
+    return sum(target_law[token] * draft_law[token] for token in draft_law.support())
+
+
+class OneHotRatio(SpeculativeSampling):
+    """C2: the proposal is treated as certain, which is exact for any proposal."""
+
+    def verify(
+        self,
+        context: tuple[int, ...],
+        drafted: tuple[int, ...],
+        draft_laws: Sequence[Law],
+        target_laws: Sequence[Law],
+    ) -> Program[Step]:
+        """Accepts x with probability P(x), else draws from P without x."""
+        accepted = yield Accept(tuple(law[token] for law, token in zip(target_laws, drafted, strict=False)))
+        law = target_laws[accepted]
+        if accepted < len(drafted):
+            law = law.restrict(tuple(token for token in law.support() if token != drafted[accepted]))
+        last = yield Choose(law)
+        tested = list(zip(target_laws, drafted[: accepted + 1], strict=False))
+        trials = tuple(
+            Trial(position < accepted, lambda law=law, token=token: law[token])
+            for position, (law, token) in enumerate(tested)
+        )
+        return Step((*drafted[:accepted], last), len(drafted), trials)
+
+
+class NonsenseSlem(Slem):
+    """C8: candidates that no drafter would offer."""
+
+    def offer(self, context: tuple[int, ...], state: State) -> Program[tuple[int, ...]]:
+        """Ids that depend on nothing but how many are committed."""
+        count = state.lookahead(self.lookahead)
+        return tuple((7 * len(context) + 3 * place) % self.target.size for place in range(count))
+        yield  # never reached: makes this a program

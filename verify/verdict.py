@@ -1,0 +1,167 @@
+"""Verdicts: pure functions of evidence, graded and worded as design.md section 3 says."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from draftproof.verify.claims import ACCEPTANCE, CONTROL_CLAIMS, LOSSLESSNESS
+from draftproof.verify.evidence import AuditEvidence, ControlEvidence, Counterexample, ExactEvidence, SampleEvidence
+from draftproof.verify.statistics.pit import acceptance_margin, detectable_deviation
+
+POWER = 0.99
+
+
+class Kind(StrEnum):
+    """What evidence amounts to."""
+
+    PROVED = "PROVED"
+    EXACT = "EXACT"
+    NOT_REFUTED = "NOT REFUTED"
+    REFUTED = "REFUTED"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    VACUOUS = "VACUOUS"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One finding: about which subject and claim, of which kind, in words; a refutation has its counterexample."""
+
+    subject: str
+    claim: str
+    kind: Kind
+    message: str
+    counterexample: Counterexample | None = None
+
+    @property
+    def line(self) -> str:
+        """The finding in one line: `subject: claim: verdict: message`."""
+        return f"{self.subject}: {self.claim}: {self.kind}: {self.message}"
+
+
+def judge_exact(evidence: ExactEvidence, claim: str | None = None) -> Verdict:
+    """EXACT where all laws are equal as fractions, REFUTED where one differs, VACUOUS where none was compared."""
+    claim = claim or LOSSLESSNESS[evidence.subject]
+    compared = evidence.comparisons
+    if not compared:
+        return Verdict(evidence.subject, claim, Kind.VACUOUS, f"nothing was enumerated on {evidence.domain}")
+    deviating = [one for one in compared if one.total_variation != "0"]
+    if not deviating:
+        outputs = sum(one.outputs for one in compared)
+        lengths = sorted({one.tokens for one in compared})
+        message = (
+            f"equal as fractions on each of {len(compared)} {evidence.domain} "
+            f"({outputs} outputs of up to {lengths[-1]} tokens)"
+        )
+        return Verdict(evidence.subject, claim, Kind.EXACT, message)
+    if evidence.counterexample:
+        message = describe(evidence.counterexample)
+    else:
+        worst = deviating[0]
+        message = (
+            f"the joint law differs on {worst.setting} from token {worst.first_deviating_position} on, total variation "
+            f"{_fraction(worst.total_variation)} (of decoded strings {_fraction(worst.string_total_variation)})"
+        )
+    message += f"; differs on {len(deviating)} of {len(compared)} {evidence.domain}"
+    return Verdict(evidence.subject, claim, Kind.REFUTED, message, evidence.counterexample)
+
+
+def _fraction(text: str) -> str:
+    """A fraction in full where it is short, otherwise its float value."""
+    if len(text) <= 24:
+        return text
+    numerator, denominator = text.split("/")
+    return f"{int(numerator) / int(denominator):.6g}"
+
+
+def describe(found: Counterexample) -> str:
+    """A counterexample in one sentence."""
+    return (
+        f"the output {' '.join(found.output)} has mass {found.found} instead of {found.expected} for "
+        f"target [{'; '.join(found.target_law)}], drafter [{'; '.join(found.draft_law)}], lookahead {found.lookahead}; "
+        f"total variation {found.total_variation} over {found.tokens} tokens"
+    )
+
+
+def judge_sample(evidence: SampleEvidence, claim: str | None = None) -> Verdict:
+    """REFUTED where a token lies outside the support or a test rejects at its share of alpha, else NOT REFUTED."""
+    claim = claim or LOSSLESSNESS[evidence.subject]
+    where = f"on {evidence.pair}"
+    if not evidence.tokens:
+        return Verdict(evidence.subject, claim, Kind.VACUOUS, f"no token was sampled {where}")
+    if evidence.outside:
+        message = f"{evidence.outside} of {evidence.tokens} tokens have target probability 0 {where}"
+        return Verdict(evidence.subject, claim, Kind.REFUTED, message)
+    share = evidence.alpha / (len(evidence.tests) + 1)
+    for test in evidence.tests:
+        if test.p_value < share:
+            message = (
+                f"{evidence.tokens} sampled tokens {where} do not have the target's law: Kolmogorov distance "
+                f"{test.statistic:.3f} in the order of {test.order}, p = {test.p_value:.1e} < {share:.1e}"
+            )
+            return Verdict(evidence.subject, claim, Kind.REFUTED, message)
+    seen = detectable_deviation(evidence.tokens, share, POWER)
+    orders = " or of ".join(test.order for test in evidence.tests)
+    message = (
+        f"no deviation in {evidence.tokens} tokens {where}; a total variation of {seen:.3f} in the order of {orders} "
+        f"would have been seen with probability {POWER}; false alarm <= {evidence.alpha:.0e}"
+    )
+    return Verdict(evidence.subject, claim, Kind.NOT_REFUTED, message)
+
+
+def judge_acceptance(evidence: SampleEvidence) -> Verdict:
+    """Measured acceptance against the mean of the acceptance probabilities that the laws give."""
+    claim = ACCEPTANCE[evidence.subject]
+    if not evidence.trials:
+        return Verdict(evidence.subject, claim, Kind.VACUOUS, f"no drafted token was tested on {evidence.pair}")
+    measured = evidence.accepted / evidence.trials
+    expected = evidence.expected_acceptance / evidence.trials
+    margin = acceptance_margin(evidence.trials, evidence.alpha / (len(evidence.tests) + 1))
+    kind = Kind.NOT_REFUTED if abs(measured - expected) <= margin else Kind.REFUTED
+    message = (
+        f"accepted {measured:.3f} of {evidence.trials} tested tokens on {evidence.pair}, the laws give {expected:.3f}; "
+        f"within {margin:.3f} unless a false alarm <= {evidence.alpha:.0e}; "
+        f"{evidence.tokens / evidence.steps:.2f} tokens per target pass"
+    )
+    return Verdict(evidence.subject, claim, kind, message)
+
+
+def judge_control(evidence: ControlEvidence) -> tuple[Verdict, bool]:
+    """The control's own verdict, and whether it is the one that the audit owes."""
+    claim = control_claim(evidence)
+    verdict = judge_exact(evidence.exact, claim)
+    right = verdict.kind == (Kind.REFUTED if evidence.wrong else Kind.EXACT)
+    if evidence.sampled:
+        sampled = judge_sample(evidence.sampled, claim)
+        right = right and sampled.kind == (Kind.REFUTED if evidence.wrong else Kind.NOT_REFUTED)
+        verdict = Verdict(
+            verdict.subject, claim, verdict.kind, f"{verdict.message}; sampled: {sampled.kind}: {sampled.message}",
+            verdict.counterexample,
+        )  # fmt: skip
+    return verdict, right
+
+
+def control_claim(evidence: ControlEvidence) -> str:
+    """The claim a control's verdict is about: its own, or that of the decoder it changes."""
+    return CONTROL_CLAIMS.get(evidence.name) or LOSSLESSNESS[evidence.like]
+
+
+def verdicts(evidence: AuditEvidence) -> tuple[Verdict, ...]:
+    """All findings about subjects, failures last. Controls are judged apart (`judge_control`)."""
+    return (
+        *(judge_exact(one) for one in evidence.exact),
+        *(judge(one) for one in evidence.sampled for judge in (judge_sample, judge_acceptance)),
+        *(Verdict(subject, "-", Kind.ERROR, message) for subject, message in evidence.failures),
+    )
+
+
+def exit_code(evidence: AuditEvidence, strict: bool = False) -> int:
+    """0: nothing refuted; 1: something refuted or vacuous, or a control misjudged; 2: the tool broke.
+
+    `strict` makes INCONCLUSIVE 1.
+    """
+    kinds = {verdict.kind for verdict in verdicts(evidence)}
+    if Kind.ERROR in kinds:
+        return 2
+    bad = {Kind.REFUTED, Kind.VACUOUS} | ({Kind.INCONCLUSIVE} if strict else set())
+    misjudged = any(not judge_control(control)[1] for control in evidence.controls)
+    return int(bool(kinds & bad) or misjudged)
