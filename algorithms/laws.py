@@ -213,7 +213,9 @@ class ExactLaw:
 
     def residual(self, other: Law) -> ExactLaw:
         """The normalised positive part of `self - other`; empty where there is none."""
-        return self.normalised({token: max(Fraction(0), mass - other[token]) for token, mass in self.items()}, self.size)
+        return self.normalised(
+            {token: max(Fraction(0), mass - other[token]) for token, mass in self.items()}, self.size
+        )
 
     def restrict(self, ids: Collection[int]) -> ExactLaw:
         """The law given that the id is one of `ids`; empty where they have no mass."""
@@ -299,8 +301,8 @@ class TensorLaw:
         token = int(torch.searchsorted(self.cumulative, level, right=True))
         if token < self.size and self[token] > 0:
             return token
-        # The product may round up to the total itself; and a parallel scan (CUDA) need not be monotone, so that an id of
-        # mass 0 can be hit. Then the last id of positive mass before it, or the first of all.
+        # The product may round up to the total itself; and a parallel scan (CUDA) need not be monotone, so that an id
+        # of mass 0 can be hit. Then the last id of positive mass before it, or the first of all.
         support = self.probabilities.nonzero().flatten()
         return int(support[max(0, int((support < token).sum()) - 1)])
 

@@ -81,4 +81,6 @@ class Vocabularies:
     def check_intersection(self, name: str) -> None:
         """Raises DecoderError where the vocabularies share nothing but end-of-text ids."""
         if all(token in self.drafter.eos for token in self.shared):
-            raise DecoderError(f"{name}: target and drafter share no token, so nothing can be drafted; use slem or slrs")
+            raise DecoderError(
+                f"{name}: target and drafter share no token, so nothing can be drafted; use slem or slrs"
+            )

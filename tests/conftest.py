@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import settings
+from hypothesis import strategies as st
+
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import Decoder, State, Step
 from draftproof.algorithms.interfaces import LanguageModel, Query
@@ -22,8 +25,6 @@ from draftproof.algorithms.string_law import FirstToken, FixedLookahead, StopAtL
 from draftproof.algorithms.tli import tli
 from draftproof.algorithms.union import union
 from draftproof.verify.exact import law_of, output_law
-from hypothesis import settings
-from hypothesis import strategies as st
 
 settings.register_profile("draftproof", derandomize=True, deadline=None, max_examples=60, database=None)
 settings.load_profile("draftproof")
@@ -131,7 +132,6 @@ class Toys:
     Cycle = Cycle
     Counting = Counting
     Floats = Floats
-    Toy = Toy
     exact = staticmethod(exact)
     tensor_law = staticmethod(tensor_law)
     model = staticmethod(random_model)
@@ -159,7 +159,7 @@ class Toys:
 
     @staticmethod
     def common(seed: int, size: int = 3) -> Toy:
-        """One vocabulary for both models: speculative sampling's setting. The last id is EOS, but for every third seed."""
+        """One vocabulary for both models, as in speculative sampling; the last id is EOS, but for every third seed."""
         tokenizer = ToyTokenizer((*"abcdefg"[: size - 1], None) if seed % 3 else tuple("abcdefg"[:size]))
         return Toy(
             random_model(f"target {seed}", size, tokenizer.eos),

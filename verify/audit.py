@@ -110,14 +110,10 @@ def on_toys(subject: str, build: Build, like: str, listener: Listener) -> ExactE
         if found is None and comparisons[-1].total_variation != "0":
             found = counterexample(toy, build)
         listener.advanced(number)
-    return ExactEvidence(
-        subject, "toys", tuple(comparisons), counterexample=found, seconds=time.perf_counter() - began
-    )
+    return ExactEvidence(subject, "toys", tuple(comparisons), counterexample=found, seconds=time.perf_counter() - began)
 
 
-def on_pair(
-    subject: str, build: Build, pair: Pair, plan: Plan, library: Library, listener: Listener
-) -> ExactEvidence:
+def on_pair(subject: str, build: Build, pair: Pair, plan: Plan, library: Library, listener: Listener) -> ExactEvidence:
     """The decoder enumerated on a pair of float models with truncated support, after each of a few prompts."""
     began = time.perf_counter()
     listener.started(f"{subject}: exact on {pair.name}", None)
@@ -166,8 +162,4 @@ def _control(control: Control, plan: Plan, library: Library, listener: Listener)
         settings = sampling_settings(pairs[0], plan, library)
         listener.started(f"{control.name}: sampled on {pairs[0].name}", len(settings) * plan.sampling.repeats)
         sampled = sample_subject(control.name, settings, control.build, plan.sampling, progress=listener.advanced)
-    return ControlEvidence(
-        control.name, control.like, control.wrong, control.rule, control.source, exact, sampled
-    )
-
-
+    return ControlEvidence(control.name, control.like, control.wrong, control.rule, control.source, exact, sampled)

@@ -1,10 +1,12 @@
-"""The command line: its root, which only mounts the sub-commands of verify/commands."""
+"""The command line: its root, which only mounts the commands of verify/commands."""
 
 import typer
 
 from draftproof.verify.commands import models
+from draftproof.verify.commands.audit import audit_command
+from draftproof.verify.commands.controls import list_controls
 
-app = typer.Typer(name="draftproof", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(name="draftproof", no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback()
@@ -12,6 +14,8 @@ def root() -> None:
     """Audits whether a decoder emits exactly the target model's law."""
 
 
+app.command("audit")(audit_command)
+app.command("controls")(list_controls)
 app.add_typer(models.app, name="models")
 
 

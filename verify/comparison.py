@@ -85,7 +85,10 @@ def _describe(rows: Rows, tokenizer: Tokenizer) -> tuple[str, ...]:
     """One line per kind of row: in which contexts it stands, and its law."""
     kinds: dict[tuple[int, ...], list[int]] = {}
     for index, row in enumerate(rows):
-        kinds.setdefault(row, []).append(index)
+        last = index // 2 - 1
+        # No output goes on after EOS, and the empty context has even length.
+        if last not in tokenizer.eos and index != 1:
+            kinds.setdefault(row, []).append(index)
     # The most frequent kind is told last, as "otherwise".
     ordered = sorted(kinds.items(), key=lambda kind: len(kind[1]))
     return tuple(
@@ -99,11 +102,10 @@ def _rest(kinds: int) -> str:
 
 
 def _contexts(places: list[int], tokenizer: Tokenizer) -> str:
+    lengths = ("even", "odd")
     return ", ".join(
-        ("at the start" if index < 2 else f"after {_name(tokenizer, index // 2 - 1)}")
-        + (" at even length" if index % 2 == 0 and index >= 2 else "" if index < 2 else " at odd length")
+        "at the start" if index < 2 else f"after {_name(tokenizer, index // 2 - 1)} at {lengths[index % 2]} length"
         for index in places
-        if index != 1  # an empty context has even length
     )
 
 

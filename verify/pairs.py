@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field, replace
 
 from draftproof.algorithms.interfaces import LanguageModel, Tokenizer
+from draftproof.algorithms.models.early_exit import early_exit, without_layers
 from draftproof.algorithms.models.tokenizers import FastTokenizer, check_fits, load_tokenizer
 from draftproof.algorithms.models.transformers import TransformersModel, load_model
-from draftproof.algorithms.models.zoo import ModelError
+from draftproof.algorithms.models.zoo import ModelError, resolve
 from draftproof.algorithms.processors import Processed, Processor, Rationalise, Remembered, TopK
 from draftproof.verify.settings import SHARED_VOCABULARY, Setting
 
@@ -52,16 +53,25 @@ class Library:
     def model(self, spec: str) -> TransformersModel:
         """The model of a spec. Raises ModelError."""
         if spec not in self._models:
-            self._models[spec] = load_model(spec, device=self.device, dtype=self.dtype)
+            whole, layers = without_layers(spec)
+            if layers is None:
+                self._models[spec] = load_model(spec, device=self.device, dtype=self.dtype)
+            else:
+                self._models[spec] = early_exit(self.model(whole), layers)
         return self._models[spec]
 
     def tokenizer(self, spec: str) -> FastTokenizer:
         """The tokenizer of a spec, checked to fit its model. Raises ModelError."""
         if spec not in self._tokenizers:
-            tokenizer = load_tokenizer(spec, eos=self.model(spec).eos)
+            tokenizer = load_tokenizer(without_layers(spec)[0], eos=self.model(spec).eos)
             check_fits(tokenizer, self.model(spec))
             self._tokenizers[spec] = tokenizer
         return self._tokenizers[spec]
+
+    def check(self, pair: Pair) -> None:
+        """Raises ModelError where a model of the pair is not here; loads nothing."""
+        for spec in (pair.target, pair.drafter):
+            resolve(without_layers(spec)[0])
 
     def pair(self, target: str, drafter: str) -> Pair:
         """A pair of two specs; finds out whether they share a vocabulary."""
@@ -118,5 +128,3 @@ def suited(pairs: tuple[Pair, ...], decoder: str) -> tuple[Pair, ...]:
         return tuple(pair for pair in pairs if pair.one_vocabulary)
     different = tuple(pair for pair in pairs if not pair.one_vocabulary)
     return different or pairs
-
-

@@ -88,7 +88,9 @@ def _rows(source: random.Random, strings: tuple[str | None, ...], allow_empty: b
             rows.append((0,) * len(strings))
             continue
         # EOS is kept rare, or most outputs would end before the lookahead is used.
-        row = tuple(source.choice((0, 1, 2, 4)) if string is not None else source.choice((0, 0, 1)) for string in strings)
+        row = tuple(
+            source.choice((0, 1, 2, 4)) if string is not None else source.choice((0, 0, 1)) for string in strings
+        )
         if any(weight for weight, string in zip(row, strings, strict=True) if string is not None):
             rows.append(row)
     return tuple(rows)

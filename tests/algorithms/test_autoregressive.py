@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import decode
 from draftproof.algorithms.drivers import run_script

@@ -5,6 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import (
     DecoderError,
@@ -24,8 +27,6 @@ from draftproof.algorithms.requests import Program
 from draftproof.algorithms.speculative_sampling import SpeculativeSampling
 from draftproof.algorithms.string_law import FixedLookahead, StopAtLength
 from draftproof.verify.exact import law_of, output_law, total_variation
-from hypothesis import given
-from hypothesis import strategies as st
 
 DECODERS = ("speculative-sampling", "tli", "union", "slem", "slrs", "slrs-length")
 EOS = frozenset({9})
@@ -87,12 +88,15 @@ def test_the_last_token_of_a_step_is_never_a_drafted_one() -> None:
 # Whole outputs by hand.
 
 
+ENDING = TableModel(10, lambda context: ExactLaw({0: Fraction(1)}, 10), EOS)
+
+
 @dataclass(frozen=True)
 class Says:
     """A decoder that says the same in every step and asks for nothing."""
 
     says: tuple[int, ...]
-    target: LanguageModel = TableModel(10, lambda context: ExactLaw({0: Fraction(1)}, 10), EOS)
+    target: LanguageModel = ENDING
     name: str = "says"
 
     def step(self, state: State) -> Program[Step]:
@@ -213,7 +217,11 @@ def test_no_step_commits_more_than_one_token_beyond_its_draft(toys: Any, name: s
     for seed in range(6):
         steps: list[tuple[State, Step]] = []
         decoder = toys.decoder(name, seed, 2)
-        sample(decode(decoder, (), 6, lambda state, step, steps=steps: steps.append((state, step))), RandomCoins(seed))
+
+        def note(state: State, step: Step, steps: list[tuple[State, Step]] = steps) -> None:
+            steps.append((state, step))
+
+        sample(decode(decoder, (), 6, note), RandomCoins(seed))
         for state, step in steps:
             assert 1 <= len(step.emitted) <= step.drafted + 1
             assert len(step.emitted) <= state.remaining or name == "slrs"

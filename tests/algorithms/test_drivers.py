@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
 from draftproof.algorithms import drivers
 from draftproof.algorithms.decoding import decode
 from draftproof.algorithms.drivers import (
@@ -23,22 +26,20 @@ from draftproof.algorithms.drivers import (
 from draftproof.algorithms.laws import ExactLaw, Law, TensorLaw
 from draftproof.algorithms.requests import Accept, Choose, ChooseResidual, Laws, Program, Together, mass_in
 from draftproof.verify.exact import law_of
-from hypothesis import given
-from hypothesis import strategies as st
 
 LAST = 1 - 2**-53
 HALF = Fraction(1, 2)
 
 
-def accept(*probabilities: Any) -> Program[int]:
+def accept(*probabilities: Any) -> Program[Any]:
     return (yield Accept(probabilities))
 
 
-def choose(law: Law) -> Program[int]:
+def choose(law: Law) -> Program[Any]:
     return (yield Choose(law))
 
 
-def choose_residual(request: ChooseResidual) -> Program[int]:
+def choose_residual(request: ChooseResidual) -> Program[Any]:
     return (yield request)
 
 
@@ -252,6 +253,13 @@ def test_at_most_one_trial_per_step_is_expected(toys: Any) -> None:
             tried = law_of(lambda law=law, draft=draft: trials(rejection_loop(ChooseResidual(law, mass_in(draft)))))  # type: ignore[misc]
         expected = sum(mass * tries for (_, tries, _), mass in tried.items())
         assert rejected * expected == (1 - (1 - rejected) ** 4 if rejected else 0)
+
+
+def test_the_chain_of_coins_draws_from_a_table_of_three() -> None:
+    law = ExactLaw({token: Fraction(1, 4) for token in range(4)}, 4)
+    draft = ExactLaw({3: Fraction(1)}, 4)
+    request = ChooseResidual(law, mass_in(draft))
+    assert law_of(lambda: residual_by_table(request)) == dict.fromkeys(range(3), Fraction(1, 3))
 
 
 def test_a_script_reaches_the_table(few_trials: int) -> None:

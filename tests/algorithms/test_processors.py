@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
 from draftproof.algorithms.laws import ExactLaw, Law, LawError, TensorLaw
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.processors import (
@@ -17,8 +20,6 @@ from draftproof.algorithms.processors import (
     TopK,
     TopP,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 # Masses that floats hold exactly: 1/2, 1/8, 1/8, 1/4, 0.
 LAW = ExactLaw({0: Fraction(1, 8), 1: Fraction(1, 2), 2: Fraction(1, 8), 3: Fraction(1, 4)}, 5)
@@ -89,7 +90,7 @@ def test_greedy_ties_go_to_the_lowest_id(make: Any) -> None:
 @pytest.mark.parametrize("count", range(1, 12))
 def test_min_p_of_one_keeps_the_likeliest_whatever_its_fraction(count: int) -> None:
     law = ExactLaw({token: Fraction(1, count) for token in range(count)}, count)
-    assert MinP(1)(law, ()) == law
+    assert MinP(1.0)(law, ()) == law  # 1.0 * Fraction(1, 5) is a float above 1/5
 
 
 def test_top_p_looks_beyond_its_first_portion_of_ranks() -> None:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
-from draftproof.algorithms.retokenization import WINDOW, candidates, continuation
 from hypothesis import given
 from hypothesis import strategies as st
+
+from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
+from draftproof.algorithms.retokenization import WINDOW, candidates, continuation
 
 LETTERS = ToyTokenizer(("a", "b", "c"))
 PAIRS = ToyTokenizer(("a", "b", "ab", "aa", "ba"))

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from draftproof.algorithms.decoding import State, decode
 from draftproof.algorithms.drivers import run_script
 from draftproof.algorithms.models.table import explicit

@@ -4,6 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from draftproof.algorithms.decoding import State, Step, decode
 from draftproof.algorithms.drivers import run_script
 from draftproof.algorithms.models.table import explicit
@@ -17,11 +18,12 @@ from draftproof.verify.exact import law_of
 HALF, QUARTER, THIRD = Fraction(1, 2), Fraction(1, 4), Fraction(1, 3)
 A, B, AB = 0, 1, 2
 TOKENIZER, DRAFT_TOKENIZER = ToyTokenizer(("a", "b", "ab")), ToyTokenizer(("a", "b"))
+FIXED = FixedLookahead(2)
 TARGET = explicit({}, 3, otherwise={A: HALF, B: QUARTER, AB: QUARTER})
 DRAFTER = explicit({}, 2, otherwise={0: HALF, 1: HALF})
 
 
-def slrs(target: Any = TARGET, drafter: Any = DRAFTER, rule: Any = FixedLookahead(2)) -> Slrs:
+def slrs(target: Any = TARGET, drafter: Any = DRAFTER, rule: Any = FIXED) -> Slrs:
     return Slrs(target, FirstToken(drafter, DRAFT_TOKENIZER, TOKENIZER, rule))
 
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from draftproof.algorithms import string_law
 from draftproof.algorithms.drivers import run_script
 from draftproof.algorithms.laws import Mass
@@ -85,6 +86,12 @@ def test_an_eos_drafted_first_is_the_targets_eos() -> None:
 def test_an_eos_ends_the_draft_and_adds_no_text() -> None:
     drafting = first_token(("a", None), ("a", "aa", None), FixedLookahead(2))
     assert psi(drafting) == {0: QUARTER, 1: QUARTER, 2: HALF}  # a EOS; a a; EOS
+
+
+def test_an_eos_adds_no_text_whatever_its_tokenizer_spells() -> None:
+    drafter = uniform(2, frozenset({1}))
+    drafting = FirstToken(drafter, ToyTokenizer(("a", "b")), ToyTokenizer(("a", "b", None)), FixedLookahead(1))
+    assert psi(drafting) == {0: HALF, 2: HALF}
 
 
 def test_an_eos_is_none_where_the_target_has_none() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+
 from draftproof.algorithms.decoding import DecoderError
 from draftproof.algorithms.laws import ExactLaw, TensorLaw
 from draftproof.algorithms.models.table import TableModel, explicit

@@ -4,6 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from draftproof.algorithms.decoding import State, Step
 from draftproof.algorithms.laws import ExactLaw
 from draftproof.algorithms.models.table import explicit

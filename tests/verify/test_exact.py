@@ -4,6 +4,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import begin, decode
 from draftproof.algorithms.laws import ExactLaw
@@ -19,8 +22,6 @@ from draftproof.verify.exact import (
     step_law,
     total_variation,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 HALF, THIRD, QUARTER = Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
 COIN = ExactLaw({0: HALF, 1: HALF}, 2)
@@ -71,7 +72,7 @@ def test_a_draft_mass_may_ask_for_laws_but_for_no_chance() -> None:
 
     assert answered(asks()) == HALF
 
-    def tosses() -> Program[int]:
+    def tosses() -> Program[Any]:
         return (yield Choose(COIN))
 
     with pytest.raises(TypeError, match="laws only"):
@@ -91,7 +92,7 @@ def test_two_coins_of_which_the_second_depends_on_the_first() -> None:
 
 
 def test_outcomes_of_several_paths_are_merged() -> None:
-    def program() -> Program[int]:
+    def program() -> Program[Any]:
         return (yield Choose(COIN)) + (yield Choose(COIN))
 
     assert law_of(program) == {0: QUARTER, 1: HALF, 2: QUARTER}

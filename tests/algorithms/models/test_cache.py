@@ -92,6 +92,17 @@ def test_a_batch_that_grows_evenly_is_sliced_not_copied():
     assert pool.prefix(layout).layers[0].keys.data_ptr() == before.layers[0].keys.data_ptr()
 
 
+@pytest.mark.parametrize(
+    "queries", [[((5, 6, 7), ()), ((1, 2, 3), ())], [((1, 2, 3), ()), ((1, 2, 4), ())]], ids=["swapped", "forked"]
+)
+def test_rows_that_do_not_stand_as_they_stood_are_moved(queries):
+    pool = Pool(1 << 20)
+    feed(pool, [((1, 2), ()), ((5, 6), ())])
+    layout, _, states, cache = feed(pool, queries)
+    assert (layout.prefix, layout.new) == (2, 1)
+    assert torch.equal(cache.layers[0].keys, states)
+
+
 def test_uncached_rows_are_padded_on_the_right():
     rows, _ = cover([((1, 2, 3), ()), ((5,), ())], lambda _: Match(None, 0, 0))
     layout = right_padded(rows)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+
 from draftproof.algorithms.interfaces import LanguageModel
 from draftproof.algorithms.laws import ExactLaw
 from draftproof.algorithms.models.table import TableModel, explicit

@@ -1,10 +1,11 @@
 """Prompt lookup: what followed the last occurrence of the text's ending."""
 
 import pytest
-from draftproof.algorithms.drivers import run_script
-from draftproof.algorithms.models.text import PromptLookup
 from hypothesis import given
 from hypothesis import strategies as st
+
+from draftproof.algorithms.drivers import run_script
+from draftproof.algorithms.models.text import PromptLookup
 
 
 def proposed(lookup: PromptLookup, text: str, lookahead: int = 1) -> str:

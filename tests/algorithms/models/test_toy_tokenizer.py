@@ -3,10 +3,11 @@
 import unicodedata
 
 import pytest
-from draftproof.algorithms.interfaces import Tokenizer
-from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
+
+from draftproof.algorithms.interfaces import Tokenizer
+from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 
 PAIRS = ToyTokenizer(("a", "b", "ab", None, "a", "", "abb"))
 
