@@ -1,8 +1,8 @@
 """The sample driver: runs decoder programs, one or a batch, on random or on given uniforms.
 
 Every draw is by inversion of one float64 uniform in [0, 1), so a run is a function of its coins: a script of uniforms
-replays it. In a batch all pending `Laws` of one model become one forward pass, and each program has coins of its own, so
-what it emits does not depend on its neighbours (but for the rounding of batched models).
+replays it. In a batch all pending `Laws` of one model become one forward pass, and each program has coins of its own,
+so what it emits does not depend on its neighbours (but for the rounding of batched models).
 
 Claims: SS-3, SS-4, SLRS-6.
 """
@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from draftproof.algorithms.interfaces import LanguageModel, Query
+from draftproof.algorithms.laws import Mass
 from draftproof.algorithms.requests import Accept, Choose, ChooseResidual, Laws, Program, Together
 
 Result = TypeVar("Result")
@@ -72,7 +73,7 @@ def rejection_loop(request: ChooseResidual) -> Program[int]:
     empty up to rounding and the draw is from `law` (claim SS-4).
     """
     for _ in range(RESIDUAL_TRIALS):
-        token = yield Choose(request.law)
+        token: int = yield Choose(request.law)
         mass = request.law[token]
         drafted = yield from request.draft_mass(token)
         if (yield Accept((max(0, 1 - drafted / mass),))):
@@ -82,20 +83,21 @@ def rejection_loop(request: ChooseResidual) -> Program[int]:
 
 def residual_by_table(request: ChooseResidual) -> Program[int]:
     """Draws from the residual by asking `draft_mass` of the law's whole support."""
-    excess: dict[int, Any] = {}
+    excess: dict[int, Mass] = {}
     for token in request.law.support():
         drafted = yield from request.draft_mass(token)
         excess[token] = max(0, request.law[token] - drafted)
-    uniform_scale = sum(excess.values())
-    if not uniform_scale:
-        return (yield Choose(request.law))
-    # A chain of two-way coins draws from the table with requests alone: stop at t with probability excess / what is left.
-    left = uniform_scale
+    total: Mass = sum(excess.values())
+    if not total:
+        drawn: int = yield Choose(request.law)
+        return drawn
+    # A chain of two-way coins draws from the table by requests alone: stop at t with probability excess / what is left.
+    left: Mass = total
     for token, mass in excess.items():
         if mass and (yield Accept((min(1, mass / left),))):
             return token
         left -= mass
-    return next(token for token in reversed(excess) if excess[token])
+    return max(token for token, mass in excess.items() if mass)
 
 
 def without_residuals(program: Program[Result]) -> Program[Result]:

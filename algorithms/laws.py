@@ -1,8 +1,8 @@
 """Laws: probability distributions over token ids, exact or in floats, behind one protocol.
 
 Decoders use only the protocol, so the same text runs on fractions, on tensors of any device and (in proofs/) on solver
-terms. The *empty* law has no mass at all: it is what a restriction to nothing, the residual of equal laws, and a drafter
-with nothing to propose have in common.
+terms. The *empty* law has no mass at all: it is what a restriction to nothing, the residual of equal laws, and a
+drafter with nothing to propose have in common.
 
 Notation: `law[token]` is P(token); `overlap` is sum_x min(P(x), Q(x)); `residual` is (P - Q)+ normalised
 (Chen et al. 2302.01318, Algorithm 2; Leviathan et al. 2211.17192, Algorithm 1).

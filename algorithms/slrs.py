@@ -1,12 +1,13 @@
 """SLRS, string-level rejection sampling (after Algorithm 3 of Timor et al. 2502.05202).
 
-The drafter writes a text; its first target token t is accepted with probability min(1, P(t) / psi(t)), psi being the law
-of t under the drafting procedure. Otherwise a recovered token comes from the residual (P - psi)+. One token per step.
+The drafter writes a text; its first target token t is accepted with probability min(1, P(t) / psi(t)), psi being the
+law of t under the drafting procedure. Otherwise a recovered token comes from the residual (P - psi)+. One token per
+step.
 
 Notation: P the target's law, psi(t) the law of the first target token (string_law.py).
 Claims: SLRS-1, SLRS-3, SLRS-4, SLRS-6.
-Departs from the paper: the text is encoded behind a window of committed ids, so that word-initial markers come out right
-(psi is the law of the same procedure, so nothing else changes); a draft without a target token is a rejection.
+Departs from the paper: the text is encoded behind a window of committed ids, so that word-initial markers come out
+right (psi is the law of the same procedure, so nothing else changes); a draft without a target token is a rejection.
 """
 
 from dataclasses import dataclass

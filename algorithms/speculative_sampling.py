@@ -12,6 +12,7 @@ drafter has nothing to propose; each is a function of the drafted prefix, so no 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from draftproof.algorithms.decoding import DecoderError, State, Step, Trial, check_lookahead
 from draftproof.algorithms.interfaces import LanguageModel
@@ -71,7 +72,8 @@ class SpeculativeSampling:
 
     def propose(self, draft_law: Law) -> Program[int]:
         """Draws a drafted token from the draft law."""
-        return (yield Choose(draft_law))
+        token: int = yield Choose(draft_law)
+        return token
 
     def verify(
         self,
@@ -88,7 +90,7 @@ class SpeculativeSampling:
             last = yield from self.bonus(target_laws)
         tested = zip(target_laws, draft_laws[: accepted + 1], strict=False)
         trials = tuple(
-            Trial(position < accepted, lambda target_law=target_law, draft_law=draft_law: target_law.overlap(draft_law))
+            Trial(position < accepted, partial(target_law.overlap, draft_law))
             for position, (target_law, draft_law) in enumerate(tested)
         )
         emitted = drafted[:accepted] + (last,)
@@ -105,11 +107,13 @@ class SpeculativeSampling:
 
     def recover(self, position: int, draft_laws: Sequence[Law], target_laws: Sequence[Law]) -> Program[int]:
         """Draws the recovered token from the residual at the position of the rejected token."""
-        return (yield ChooseResidual(target_laws[position], mass_in(draft_laws[position])))
+        token: int = yield ChooseResidual(target_laws[position], mass_in(draft_laws[position]))
+        return token
 
     def bonus(self, target_laws: Sequence[Law]) -> Program[int]:
         """Draws the bonus token from the target's law after all drafted tokens."""
-        return (yield Choose(target_laws[-1]))
+        token: int = yield Choose(target_laws[-1])
+        return token
 
     def remember(
         self, context: tuple[int, ...], drafted: tuple[int, ...], accepted: int, emitted: tuple[int, ...]

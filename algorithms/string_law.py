@@ -28,8 +28,8 @@ NONE = -1
 CONTEXTS_LIMIT = 4_096
 """Most draft contexts walked for one psi."""
 
-StoppingRule = Callable[[tuple[int, ...], str], bool]
-"""Whether a draft ends, given its ids and their text: a stopping time of the drafted prefix."""
+StoppingRule = Callable[[tuple[int, ...], Callable[[], str]], bool]
+"""Whether a draft ends, given its ids and, on demand, their text: a stopping time of the drafted prefix."""
 
 
 class PsiTooLarge(ValueError):
@@ -46,7 +46,7 @@ class FixedLookahead:
         """Raises DecoderError for a lookahead below 1."""
         check_lookahead(self.lookahead)
 
-    def __call__(self, drafted: tuple[int, ...], text: str) -> bool:
+    def __call__(self, drafted: tuple[int, ...], text: Callable[[], str]) -> bool:
         """Whether the draft ends here."""
         return len(drafted) >= self.lookahead
 
@@ -62,9 +62,9 @@ class StopAtLength:
         """Raises DecoderError for a lookahead below 1."""
         check_lookahead(self.lookahead)
 
-    def __call__(self, drafted: tuple[int, ...], text: str) -> bool:
+    def __call__(self, drafted: tuple[int, ...], text: Callable[[], str]) -> bool:
         """Whether the draft ends here."""
-        return len(text) >= self.characters or len(drafted) >= self.lookahead
+        return len(drafted) >= self.lookahead or len(text()) >= self.characters
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class FirstToken:
     def stopped(self, context: tuple[int, ...], drafted: tuple[int, ...]) -> bool:
         """Whether the draft ends: at the drafter's EOS, or by the rule."""
         return drafted[-1] in self.drafter.eos or self.rule(
-            drafted, continuation(self.draft_tokenizer, context, drafted)
+            drafted, lambda: continuation(self.draft_tokenizer, context, drafted)
         )
 
     def outcome(self, committed: tuple[int, ...], context: tuple[int, ...], drafted: tuple[int, ...]) -> int:
@@ -107,7 +107,7 @@ class FirstToken:
         return self.outcome(committed, context, drafted)
 
     def law(self, committed: tuple[int, ...]) -> Program[dict[int, Mass]]:
-        """psi of every reachable outcome, NONE included: masses that sum to 1.
+        """Psi of every reachable outcome, NONE included: masses that sum to 1.
 
         Raises PsiTooLarge where the tree has more than CONTEXTS_LIMIT contexts.
         """

@@ -1,7 +1,7 @@
 """The union-vocabulary baseline (after Algorithm 1 of Timor et al. 2502.05202).
 
-Both laws are extended by 0 to the union of the vocabularies; what follows is speculative sampling, in which a drafted id
-that the target lacks is always rejected.
+Both laws are extended by 0 to the union of the vocabularies; what follows is speculative sampling, in which a drafted
+id that the target lacks is always rejected.
 
 Claims: UNION-1.
 Departs from the paper: drafting stops at a drafted id that the target lacks, since nothing after it can be accepted.

@@ -37,6 +37,10 @@ class Listener(Protocol):
         ...
 
 
+PROMPTS = tuple(prompt.text for kind in ("documentation", "code", "copy", "summarise") for prompt in prompts(kind))
+"""The texts that outputs start from."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What to audit: decoders or controls by name, pairs, and how much.
@@ -56,9 +60,7 @@ class Plan:
     exact_tokens: int = 3
     exact_lookahead: int = 2
     exact_top_k: int = 4
-    prompt_texts: tuple[str, ...] = tuple(
-        prompt.text for kind in ("documentation", "code", "copy", "summarise") for prompt in prompts(kind)
-    )
+    prompt_texts: tuple[str, ...] = PROMPTS
 
 
 def audit(plan: Plan, library: Library, listener: Listener) -> AuditEvidence:

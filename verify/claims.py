@@ -1,7 +1,7 @@
 """The claims that verdicts speak of: id, statement, and what a verdict on it leaves out.
 
-Ids are those used in docstrings, reports and tests. L1 is the law of the target token sequence, L2 the law of the decoded
-string; L1 implies L2.
+Ids are those used in docstrings, reports and tests. L1 is the law of the target token sequence, L2 the law of the
+decoded string; L1 implies L2.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Evidence: what was seen, as data. Verdicts are pure functions of it (verdict.py).
 
-Fractions are kept as strings, so evidence goes to JSON and back without loss. Times are kept with the evidence and never
-reach a report.
+Fractions are kept as strings, so evidence goes to JSON and back without loss. Times are kept with the evidence and
+never reach a report.
 """
 
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ class SampleEvidence:
 
 @dataclass(frozen=True)
 class ControlEvidence:
-    """A control, a changed `like`, judged by the same means as a subject: on toys, and by sampling where that was asked."""
+    """A control, which is `like` with one rule changed: seen on toys, and by sampling where that was asked."""
 
     name: str
     like: str

@@ -1,7 +1,7 @@
 """The enumerate driver: the exact law of a decoder's whole output, by replaying every choice.
 
-A program is run once per path: at a choice the first branch is followed and the others are kept as scripts of answers to
-be replayed. A step depends on its state alone, so the law of an output is composed from the laws of steps, and equal
+A program is run once per path: at a choice the first branch is followed and the others are kept as scripts of answers
+to be replayed. A step depends on its state alone, so the law of an output is composed from the laws of steps, and equal
 states are enumerated once; `law_of(lambda: decode(...))` is the same without that merging, and a test compares the two.
 
 Claims: SS-2, SLEM-1, SLRS-1, TLI-1, UNION-1 on stated finite domains.
@@ -124,8 +124,10 @@ def output_law(
         done += 1
         progress(done)
         for following, share in step_law(decoder, state).items():
-            place, key = (states, following) if following.remaining else (output, following.generated)
-            place[key] = place.get(key, Fraction(0)) + mass * share  # type: ignore[index,call-overload]
+            if following.remaining:
+                states[following] = states.get(following, Fraction(0)) + mass * share
+            else:
+                output[following.generated] = output.get(following.generated, Fraction(0)) + mass * share
     return output
 
 

@@ -20,7 +20,7 @@ from draftproof.verify.settings import SHARED_VOCABULARY, Setting
 Rows = tuple[tuple[int, ...], ...]
 """Weights per token; row 2 * (last id + 1) + (position mod 2), last id -1 at the start."""
 
-ONE_VOCABULARY = ("a", "b", "c", None)
+ONE_VOCABULARY: tuple[str | None, ...] = ("a", "b", "c", None)
 TOYS_PER_VOCABULARY = 6
 
 
@@ -99,7 +99,7 @@ def _rows(source: random.Random, strings: tuple[str | None, ...], allow_empty: b
 def battery(decoder: str) -> Iterator[Toy]:
     """The toys on which a decoder is enumerated, `TOYS_PER_VOCABULARY` for each vocabulary that suits it."""
     if decoder in SHARED_VOCABULARY:
-        pairs = {f"{len(ONE_VOCABULARY) - 1}-letters-{part}": (ONE_VOCABULARY, ONE_VOCABULARY) for part in range(3)}
+        pairs = {f"three-letters-{part}": (ONE_VOCABULARY, ONE_VOCABULARY) for part in range(3)}
     else:
         pairs = {name: (vocabulary(name).target, vocabulary(name).draft) for name in NAMES}
         if decoder == "tli":  # an empty intersection is refused at construction

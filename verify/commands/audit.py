@@ -17,7 +17,7 @@ from draftproof.algorithms.laws import LawError
 from draftproof.algorithms.models.zoo import ModelError
 from draftproof.algorithms.processors import Processor, Temperature, TopK, TopP
 from draftproof.algorithms.string_law import PsiTooLarge
-from draftproof.verify.audit import Plan, audit
+from draftproof.verify.audit import PROMPTS, Plan, audit
 from draftproof.verify.commands.progress import TerminalListener
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.pairs import PAIRS, Library, Pair, suited
@@ -99,7 +99,7 @@ def audit_command(
             sampled_prompts=_at_least(1, prompts, "--prompts"),
             exact_tokens=_at_least(1, exact_tokens, "--exact-tokens"),
             exact_top_k=_at_least(1, exact_top_k, "--exact-top-k"),
-            **({"prompt_texts": tuple(prompt)} if prompt else {}),
+            prompt_texts=tuple(prompt) if prompt else PROMPTS,
         )
         with TerminalListener(quiet=as_json) as listener:
             evidence = audit(plan, library, listener)

@@ -1,6 +1,7 @@
 """Look-alikes: rules that differ from the papers' and have exactly the target's law all the same."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from draftproof.algorithms.decoding import State, Step, Trial
 from draftproof.algorithms.laws import Law, Mass
@@ -27,8 +28,7 @@ class TargetDrawMatch(SpeculativeSampling):
             emitted += (token,)
             if position == len(drafted):
                 break
-            rate = _coincidence(law, draft_laws[position])
-            trials += (Trial(token == drafted[position], lambda rate=rate: rate),)
+            trials += (Trial(token == drafted[position], partial(_coincidence, law, draft_laws[position])),)
             if token != drafted[position]:
                 break
         return Step(emitted, len(drafted), trials)
@@ -57,8 +57,7 @@ class OneHotRatio(SpeculativeSampling):
         last = yield Choose(law)
         tested = list(zip(target_laws, drafted[: accepted + 1], strict=False))
         trials = tuple(
-            Trial(position < accepted, lambda law=law, token=token: law[token])
-            for position, (law, token) in enumerate(tested)
+            Trial(position < accepted, partial(law.__getitem__, token)) for position, (law, token) in enumerate(tested)
         )
         return Step((*drafted[:accepted], last), len(drafted), trials)
 

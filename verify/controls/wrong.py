@@ -23,7 +23,8 @@ class ResidualIsTarget(SpeculativeSampling):
 
     def recover(self, position: int, draft_laws: Sequence[Law], target_laws: Sequence[Law]) -> Program[int]:
         """A draw from the target's law."""
-        return (yield Choose(target_laws[position]))
+        token: int = yield Choose(target_laws[position])
+        return token
 
 
 class RejectedStays(SpeculativeSampling):

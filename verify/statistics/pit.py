@@ -2,8 +2,8 @@
 
 If a token x is drawn from P, then F(x-) + V P(x), with V uniform and F the running mass of P in any fixed order of the
 tokens, is uniform on [0, 1), given all that came before. So the transforms of all tokens of all outputs are independent
-uniforms, and one goodness-of-fit test pools every prompt. The order decides what is seen: by the target's probability it
-sees laws that are too sharp or too flat, by the ratio P / Q it sees laws that lean to the drafter.
+uniforms, and one goodness-of-fit test pools every prompt. The order decides what is seen: by the target's probability
+it sees laws that are too sharp or too flat, by the ratio P / Q it sees laws that lean to the drafter.
 
 Source: Rosenblatt 1952 (the transform); Massart 1990 (the Dvoretzky-Kiefer-Wolfowitz bound with its constant).
 """
