@@ -11,6 +11,7 @@ Claims: SS-3, SS-4, SS-6.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -77,6 +78,10 @@ class Law(Protocol):
         """The ids of positive mass, ascending."""
         ...
 
+    def items(self) -> Iterable[tuple[int, Mass]]:
+        """Ids of positive mass with their masses, ids ascending."""
+        ...
+
     def argmax(self) -> int:
         """The id of the largest mass; ties break to the lowest id."""
         ...
@@ -100,7 +105,9 @@ class Law(Protocol):
         ...
 
     def acceptance(self, token: int, draft_mass: Mass) -> Mass:
-        """min(1, P(token) / draft_mass), the probability to accept a drafted token; 1 where draft_mass is 0.
+        """min(1, P(token) / draft_mass), the probability to accept a drafted token.
+
+        Where draft_mass is 0 it is 1 or 0 as P(token) is positive or 0: nothing outside the support is ever accepted.
 
         No epsilon is added to the denominator: that would be lossy (claim SS-9).
         """
@@ -190,7 +197,7 @@ class ExactLaw:
 
     def power(self, exponent: float) -> ExactLaw:
         """The law proportional to P(x)**exponent; whole exponents only, since other powers are not fractions."""
-        if exponent != int(exponent) or exponent < 1:
+        if not math.isfinite(exponent) or exponent != int(exponent) or exponent < 1:
             raise LawError(f"a law in fractions has no exact power {exponent}: 1 / temperature must be a whole number")
         return self.normalised({token: mass ** int(exponent) for token, mass in self.items()}, self.size)
 
@@ -204,8 +211,8 @@ class ExactLaw:
         raise LawError(f"no draw: the law is empty or {uniform} is not in [0, 1)")
 
     def acceptance(self, token: int, draft_mass: Fraction) -> Fraction:
-        """min(1, P(token) / draft_mass); 1 where draft_mass is 0."""
-        return min(Fraction(1), self[token] / draft_mass) if draft_mass else Fraction(1)
+        """min(1, P(token) / draft_mass); 1 where draft_mass is 0 and P(token) is not."""
+        return min(Fraction(1), self[token] / draft_mass) if draft_mass else Fraction(self[token] > 0)
 
     def overlap(self, other: Law) -> Fraction:
         """The sum of minima of the two laws."""
@@ -276,6 +283,11 @@ class TensorLaw:
         """The ids of positive mass, ascending."""
         return tuple(self.probabilities.nonzero().flatten().tolist())
 
+    def items(self) -> Iterable[tuple[int, float]]:
+        """Ids of positive mass with their masses, ids ascending."""
+        ids = self.probabilities.nonzero().flatten()
+        return zip(ids.tolist(), self.probabilities[ids].tolist(), strict=True)
+
     def argmax(self) -> int:
         """The id of the largest mass; ties break to the lowest id."""
         return int((self.probabilities == self.probabilities.max()).nonzero()[0])
@@ -307,8 +319,8 @@ class TensorLaw:
         return int(support[max(0, int((support < token).sum()) - 1)])
 
     def acceptance(self, token: int, draft_mass: float) -> float:
-        """min(1, P(token) / draft_mass); 1 where draft_mass is 0."""
-        return min(1.0, self[token] / draft_mass) if draft_mass else 1.0
+        """min(1, P(token) / draft_mass); 1 where draft_mass is 0 and P(token) is not."""
+        return min(1.0, self[token] / draft_mass) if draft_mass else float(self[token] > 0)
 
     def overlap(self, other: Law) -> float:
         """The sum of minima of the two laws."""

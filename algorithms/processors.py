@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from draftproof.algorithms.interfaces import LanguageModel, Query
-from draftproof.algorithms.laws import ExactLaw, Law, Mass
+from draftproof.algorithms.laws import ExactLaw, Law
 
 
 class Processor(Protocol):
@@ -102,7 +102,7 @@ class MinP:
             return law
         most = law[law.argmax()]
         least = type(most)(self.ratio) * most  # in the law's own kind: a float times a fraction is a rounded float
-        return law.restrict(tuple(token for token in law.support() if law[token] >= least))
+        return law.restrict(tuple(token for token, mass in law.items() if mass >= least))
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,7 @@ class Rationalise:
 
     def __call__(self, law: Law, history: tuple[int, ...]) -> Law:
         """The exact law; truncate first, or every id of the vocabulary becomes a fraction."""
-        return ExactLaw.normalised({token: _fraction(law[token]) for token in law.support()}, law.size)
-
-
-def _fraction(mass: Mass) -> Fraction:
-    return Fraction(mass)
+        return ExactLaw.normalised({token: Fraction(mass) for token, mass in law.items()}, law.size)
 
 
 @dataclass(frozen=True)
@@ -173,10 +169,19 @@ class Remembered:
 
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         """The laws; the model is asked only for contexts it was never asked for."""
-        for context, drafted in queries:
-            places = [context + drafted[:count] for count in range(len(drafted) + 1)]
-            if any(place not in self._laws for place in places):
-                [laws] = self.model.laws([(context, drafted)])
-                for place, law in zip(places, laws, strict=True):
-                    self._laws.setdefault(place, law)
-        return [[self._laws[context + drafted[:n]] for n in range(len(drafted) + 1)] for context, drafted in queries]
+        missing: list[Query] = []
+        coming: set[tuple[int, ...]] = set()
+        for query in queries:
+            new = [place for place in _places(query) if place not in self._laws and place not in coming]
+            if new:
+                missing.append(query)
+                coming.update(new)
+        for query, laws in zip(missing, self.model.laws(missing) if missing else [], strict=True):
+            for place, law in zip(_places(query), laws, strict=True):
+                self._laws.setdefault(place, law)
+        return [[self._laws[place] for place in _places(query)] for query in queries]
+
+
+def _places(query: Query) -> list[tuple[int, ...]]:
+    context, drafted = query
+    return [context + drafted[:count] for count in range(len(drafted) + 1)]

@@ -11,6 +11,7 @@ tokenizer, claim SLEM-2); candidates are cut to what the length limit can use.
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import Protocol
 
 from draftproof.algorithms.decoding import State, Step, Trial, check_lookahead
@@ -104,7 +105,9 @@ class Slem:
         offered = candidates(self.tokenizer, context, proposal.text)
         if proposal.ended and self.target.eos:
             offered += (min(self.target.eos),)
-        return offered[: state.remaining - 1]
+        # A tokenizer may know ids that the model lacks: candidates end there.
+        known = tuple(takewhile(lambda token: token < self.target.size, offered))
+        return known[: state.remaining - 1]
 
     def agree(self, token: int, candidate: int) -> int | None:
         """The id to commit where the target's draw agrees with the candidate; None where they differ."""

@@ -11,6 +11,7 @@ right (psi is the law of the same procedure, so nothing else changes); a draft w
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from draftproof.algorithms.decoding import State, Step, Trial
 from draftproof.algorithms.interfaces import LanguageModel
@@ -32,21 +33,19 @@ class Slrs:
         [law] = yield Laws(self.target, state.tokens)
         if not state.lookahead(1):  # the last token: nothing is gained by drafting it
             return Step(((yield Choose(law)),))
-        token = yield from self.drafting.draft(state.tokens)
-        psi: dict[int, Mass] = {}
+        walk = yield from self.drafting.walk(state.tokens)
+        token = yield from self.drafting.draw(walk)
 
         def draft_mass(tried: int) -> Program[Mass]:
-            if not psi:  # one walk per step serves every token that is tried
-                psi.update((yield from self.drafting.law(state.tokens)))
-            return psi.get(tried, 0)
+            return walk.psi.get(tried, 0)
+            yield  # never reached: makes this a program
 
         accepted = 0
-        mass = yield from draft_mass(token)
         if token != NONE:
-            accepted = yield Accept((law.acceptance(token, mass),))
+            accepted = yield Accept((law.acceptance(token, walk.psi[token]),))
         if not accepted:
             token = yield ChooseResidual(law, draft_mass)
-        return Step((token,), 1, (Trial(bool(accepted), lambda: _overlap(law, psi)),))
+        return Step((token,), 1, (Trial(bool(accepted), partial(_overlap, law, walk.psi)),))
 
 
 def _overlap(law: Law, psi: dict[int, Mass]) -> Mass:

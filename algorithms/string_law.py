@@ -4,8 +4,8 @@ The drafter draws tokens until a stopping rule ends the draft; the text is encod
 first token is t. psi is the law of t under exactly this procedure: the sum, over all stopped drafts whose text begins
 with t, of the product of the drafter's masses. A draft that yields no target token has the outcome NONE.
 
-The drafts form a tree. It is walked level by level, all contexts of a level in one forward pass, once per step; every
-psi(t) of the step is read from that walk.
+The drafts form a tree. It is walked level by level, all contexts of a level in one forward pass, once per step; the
+draft is drawn along it and every psi(t) of the step is read from it.
 
 Notation: psi as in Theorem 3.2 of Timor et al. 2502.05202.
 Claims: SLRS-1, SLRS-4.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from draftproof.algorithms.decoding import check_lookahead
 from draftproof.algorithms.interfaces import LanguageModel, Tokenizer
-from draftproof.algorithms.laws import Mass
+from draftproof.algorithms.laws import Law, Mass
 from draftproof.algorithms.requests import Choose, Laws, Program, Together
 from draftproof.algorithms.retokenization import candidates, continuation
 
@@ -68,6 +68,15 @@ class StopAtLength:
 
 
 @dataclass(frozen=True)
+class Walk:
+    """A walked tree of drafts: the laws by drafted prefix, the outcomes of stopped drafts, and the law of outcomes."""
+
+    laws: dict[tuple[int, ...], Law]
+    outcomes: dict[tuple[int, ...], int]
+    psi: dict[int, Mass]
+
+
+@dataclass(frozen=True)
 class FirstToken:
     """The drafting procedure of SLRS and the law of its outcome, with one text for both."""
 
@@ -95,29 +104,16 @@ class FirstToken:
             return first[0]
         return min(self.tokenizer.eos) if ended and self.tokenizer.eos else NONE
 
-    def draft(self, committed: tuple[int, ...]) -> Program[int]:
-        """Drafts until stopped and returns the outcome, a draw from `law`."""
-        context = self.context(committed)
-        drafted: tuple[int, ...] = ()
-        while not (drafted and self.stopped(context, drafted)):
-            [law] = yield Laws(self.drafter, context + drafted)
-            if law.empty:
-                break
-            drafted += ((yield Choose(law)),)
-        return self.outcome(committed, context, drafted)
-
-    def law(self, committed: tuple[int, ...]) -> Program[dict[int, Mass]]:
-        """Psi of every reachable outcome, NONE included: masses that sum to 1.
+    def walk(self, committed: tuple[int, ...]) -> Program[Walk]:
+        """Walks the tree of drafts after the committed ids, one forward pass per level.
 
         Raises PsiTooLarge where the tree has more than CONTEXTS_LIMIT contexts.
         """
         context = self.context(committed)
-        psi: dict[int, Mass] = {}
+        walk = Walk({}, {}, {})
         level: dict[tuple[int, ...], Mass] = {(): 1}
-        walked = 0
         while level:
-            walked += len(level)
-            if walked > CONTEXTS_LIMIT:
+            if len(walk.laws) + len(level) > CONTEXTS_LIMIT:
                 raise PsiTooLarge(
                     f"psi needs more than {CONTEXTS_LIMIT} draft contexts; lower the lookahead or truncate the drafter "
                     "(top-k)"
@@ -125,12 +121,33 @@ class FirstToken:
             answers = yield Together(tuple(Laws(self.drafter, context + drafted) for drafted in level))
             following: dict[tuple[int, ...], Mass] = {}
             for (drafted, mass), [law] in zip(level.items(), answers, strict=True):
-                children = {drafted + (token,): mass * law[token] for token in law.support()}
-                for child, child_mass in (children or {drafted: mass}).items():
-                    if children and not self.stopped(context, child):
+                walk.laws[drafted] = law
+                # A drafter with nothing to propose ends the draft where it stands.
+                children = {(*drafted, token): mass * share for token, share in law.items()} or {drafted: mass}
+                for child, child_mass in children.items():
+                    if child != drafted and not self.stopped(context, child):
                         following[child] = child_mass
                         continue
                     outcome = self.outcome(committed, context, child)
-                    psi[outcome] = psi.get(outcome, 0) + child_mass
+                    walk.outcomes[child] = outcome
+                    walk.psi[outcome] = walk.psi.get(outcome, 0) + child_mass
             level = following
-        return psi
+        return walk
+
+    def draw(self, walk: Walk) -> Program[int]:
+        """Drafts down a walked tree and returns the outcome, a draw from the walk's psi.
+
+        The laws are the walk's own, so that the law in the ratio is the law that was sampled, to the last bit.
+        """
+        drafted: tuple[int, ...] = ()
+        while drafted not in walk.outcomes:
+            drafted += ((yield Choose(walk.laws[drafted])),)
+        return walk.outcomes[drafted]
+
+    def draft(self, committed: tuple[int, ...]) -> Program[int]:
+        """Drafts until stopped and returns the outcome, a draw from `law`."""
+        return (yield from self.draw((yield from self.walk(committed))))
+
+    def law(self, committed: tuple[int, ...]) -> Program[dict[int, Mass]]:
+        """The masses psi of every reachable outcome, NONE included: they sum to 1."""
+        return (yield from self.walk(committed)).psi

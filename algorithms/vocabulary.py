@@ -39,8 +39,9 @@ class Vocabularies:
             spelled = self.drafter.token_bytes(token)
             if spelled and spelled in by_bytes:
                 pairs[token] = by_bytes[spelled]
-        if self.target.eos:
-            pairs |= dict.fromkeys(self.drafter.eos, min(self.target.eos))
+        ends = [token for token in self.target.eos if token < self.target_size]
+        if ends:
+            pairs |= {token: min(ends) for token in self.drafter.eos if token < self.drafter_size}
         return IdMap(pairs, self.target_size)
 
     @cached_property
