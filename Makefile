@@ -8,14 +8,16 @@ STAMP := $(VENV)/.draftproof-installed
 HOUSE := .build/house/draftproof
 FOLDERS := algorithms proofs verify corpora
 PYTEST_ARGS ?=
-# Two workers: more gain nothing on the small machines this is tested on, and torch has threads of its own.
+# Two workers with one torch thread each: torch's threads of several processes on few cores wait for each other, and slow
+# everything down many times over.
 WORKERS ?= 2
 
-.PHONY: help audit test lint format wheel house install clean
+.PHONY: help audit audit-real test lint format wheel house install clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make audit   run draftproof audit (ARGS="..." are passed on)'
+	@echo 'make audit-real  the same on SmolLM2 and Gemma 3, which it fetches first'
 	@echo 'make test    run the tests (PYTEST_ARGS="..." are passed on)'
 	@echo 'make lint    ruff, mypy, import-linter'
 	@echo 'make format  let ruff rewrite what make lint would complain of'
@@ -25,10 +27,14 @@ help:
 audit: $(STAMP)
 	$(BIN)/draftproof audit $(ARGS)
 
+audit-real: $(STAMP)
+	$(BIN)/draftproof models fetch
+	$(BIN)/draftproof audit --pair real --output reports/real $(ARGS)
+
 # The pytest command, not `python -m pytest`: the latter puts the repository on sys.path, where the folders would be
 # importable a second time under their bare names.
 test: $(STAMP)
-	$(BIN)/pytest -n $(WORKERS) $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 lint: $(STAMP) house
 	$(BIN)/ruff check

@@ -5,10 +5,15 @@ seconds.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
+from draftproof.algorithms.decoding import DecoderError
+from draftproof.algorithms.laws import LawError
+from draftproof.algorithms.models.zoo import ModelError
+from draftproof.algorithms.string_law import PsiTooLarge
 from draftproof.corpora.prompts import prompts
 from draftproof.verify.comparison import Build, compare, counterexample
 from draftproof.verify.controls import CONTROLS, Control
@@ -19,6 +24,10 @@ from draftproof.verify.settings import BUILDERS, Setting
 from draftproof.verify.toys import battery
 
 Evidence = ExactEvidence | SampleEvidence | ControlEvidence
+Task = Callable[[], Evidence]
+
+BAD_INPUT = (ModelError, DecoderError, LawError, PsiTooLarge)
+"""What bad input raises: it ends an audit, while any other exception is a verdict of its own."""
 
 
 class Listener(Protocol):
@@ -34,6 +43,10 @@ class Listener(Protocol):
 
     def seen(self, evidence: Evidence) -> None:
         """A piece of evidence is complete."""
+        ...
+
+    def failed(self, subject: str, message: str) -> None:
+        """A check broke: it will be an ERROR among the verdicts."""
         ...
 
 
@@ -69,13 +82,23 @@ def audit(plan: Plan, library: Library, listener: Listener) -> AuditEvidence:
     Raises ModelError, DecoderError and the like for bad input, before or at the pair that has it.
     """
     seen: list[Evidence] = []
-    for evidence in _stream(plan, library, listener):
+    failures: list[tuple[str, str]] = []
+    for subject, task in _tasks(plan, library, listener):
+        try:
+            evidence = task()
+        except BAD_INPUT:
+            raise
+        except Exception as error:  # a fault of the tool or of the subject must not cost the other verdicts
+            failures.append((subject, f"{type(error).__name__}: {error}"))
+            listener.failed(*failures[-1])
+            continue
         listener.seen(evidence)
         seen.append(evidence)
     return AuditEvidence(
         exact=tuple(one for one in seen if isinstance(one, ExactEvidence)),
         sampled=tuple(one for one in seen if isinstance(one, SampleEvidence)),
         controls=tuple(one for one in seen if isinstance(one, ControlEvidence)),
+        failures=tuple(failures),
     )
 
 
@@ -86,18 +109,29 @@ def builder(subject: str) -> tuple[Build, str]:
     return CONTROLS[subject].build, CONTROLS[subject].like
 
 
-def _stream(plan: Plan, library: Library, listener: Listener) -> Iterator[Evidence]:
+def _tasks(plan: Plan, library: Library, listener: Listener) -> Iterator[tuple[str, Task]]:
+    """What is to be done, in order, each with the subject it is about."""
     for subject in plan.subjects:
         build, like = builder(subject)
-        yield on_toys(subject, build, like, listener)
+        yield subject, partial(on_toys, subject, build, like, listener)
     for control in CONTROLS.values() if plan.controls else ():
-        yield _control(control, plan, library, listener)
+        yield control.name, partial(_control, control, plan, library, listener)
     for pair in plan.pairs:
-        for subject in plan.subjects:
-            build, like = builder(subject)
-            if pair in suited(plan.pairs, like):
-                yield on_pair(subject, build, pair, plan, library, listener)
-        yield from _sampled(pair, plan, library, listener)
+        subjects = [subject for subject in plan.subjects if pair in suited(plan.pairs, builder(subject)[1])]
+        for subject in subjects:
+            yield subject, partial(on_pair, subject, builder(subject)[0], pair, plan, library, listener)
+        if subjects and plan.sampling.repeats:
+            yield from _sampling_tasks(subjects, pair, plan, library, listener)
+
+
+def _sampling_tasks(
+    subjects: Sequence[str], pair: Pair, plan: Plan, library: Library, listener: Listener
+) -> Iterator[tuple[str, Task]]:
+    settings = sampling_settings(pair, plan, library)
+    listener.started(f"autoregressive: sampled on {pair.name}", None)
+    baseline = time_autoregressive(settings, plan.sampling)
+    for subject in subjects:
+        yield subject, partial(_sampled, subject, settings, plan, baseline, listener)
 
 
 def on_toys(subject: str, build: Build, like: str, listener: Listener) -> ExactEvidence:
@@ -133,17 +167,11 @@ def on_pair(subject: str, build: Build, pair: Pair, plan: Plan, library: Library
     )
 
 
-def _sampled(pair: Pair, plan: Plan, library: Library, listener: Listener) -> Iterator[SampleEvidence]:
-    subjects = [subject for subject in plan.subjects if pair in suited(plan.pairs, builder(subject)[1])]
-    if not subjects:
-        return
-    settings = sampling_settings(pair, plan, library)
-    listener.started(f"autoregressive: sampled on {pair.name}", None)
-    baseline = time_autoregressive(settings, plan.sampling)
-    for subject in subjects:
-        listener.started(f"{subject}: sampled on {pair.name}", len(settings) * plan.sampling.repeats)
-        build = builder(subject)[0]
-        yield sample_subject(subject, settings, build, plan.sampling, baseline, listener.advanced)
+def _sampled(
+    subject: str, settings: Sequence[Setting], plan: Plan, baseline: float, listener: Listener
+) -> SampleEvidence:
+    listener.started(f"{subject}: sampled on {settings[0].name}", len(settings) * plan.sampling.repeats)
+    return sample_subject(subject, settings, builder(subject)[0], plan.sampling, baseline, listener.advanced)
 
 
 def sampling_settings(pair: Pair, plan: Plan, library: Library) -> Sequence[Setting]:
@@ -159,7 +187,8 @@ SAMPLED_CONTROLS = ("argmax-draft", "target-draw-match")
 def _control(control: Control, plan: Plan, library: Library, listener: Listener) -> ControlEvidence:
     exact = on_toys(control.name, control.build, control.like, listener)
     sampled = None
-    pairs = suited(plan.pairs, control.like) if control.name in SAMPLED_CONTROLS else ()
+    sampled_too = control.name in SAMPLED_CONTROLS and plan.sampling.repeats
+    pairs = suited(plan.pairs, control.like) if sampled_too else ()
     if pairs and pairs[0].one_vocabulary:
         settings = sampling_settings(pairs[0], plan, library)
         listener.started(f"{control.name}: sampled on {pairs[0].name}", len(settings) * plan.sampling.repeats)

@@ -57,5 +57,19 @@ ACCEPTANCE = {
 }
 """The claim about each decoder's acceptance rate."""
 
-CONTROL_CLAIMS = {"slem-reencoding": "SLEM-2", "slem-keeps-candidate": "SLEM-3"}
-"""Claims that a control's rule settles by being refuted; other controls borrow their decoder's claim."""
+CONTROL_CLAIMS = {
+    "argmax-draft": "SS-2",
+    "residual-is-target": "SS-2",
+    "rejected-stays": "SS-2",
+    "slem-reencoding": "SLEM-2",
+    "slem-keeps-candidate": "SLEM-3",
+    "target-draw-match": "SS-2",
+    "one-hot-ratio": "SS-2",
+    "slem-nonsense": "SLEM-1",
+}
+"""The claim that each control's rule breaks or keeps."""
+
+
+def claim_of(subject: str) -> str:
+    """The id of the claim that a decoder or control owes. Raises KeyError for an unknown one."""
+    return LOSSLESSNESS.get(subject) or CONTROL_CLAIMS[subject]

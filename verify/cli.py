@@ -1,5 +1,8 @@
 """The command line: its root, which only mounts the commands of verify/commands."""
 
+import sys
+import traceback
+
 import typer
 
 from draftproof.verify.commands import models
@@ -20,5 +23,13 @@ app.add_typer(models.app, name="models")
 
 
 def main() -> None:
-    """Runs the command line; the entry point of the `draftproof` command."""
-    app()
+    """Runs the command line; the entry point of the `draftproof` command.
+
+    An exception that no command expects is a fault of draftproof: exit code 2, since 1 says that something was refuted.
+    """
+    try:
+        app()
+    except Exception:
+        traceback.print_exc()
+        typer.echo("error: draftproof broke; please report this with the command and the lines above", err=True)
+        sys.exit(2)

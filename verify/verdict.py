@@ -1,9 +1,9 @@
 """Verdicts: pure functions of evidence, graded and worded as design.md section 3 says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from draftproof.verify.claims import ACCEPTANCE, CONTROL_CLAIMS, LOSSLESSNESS
+from draftproof.verify.claims import ACCEPTANCE, claim_of
 from draftproof.verify.evidence import AuditEvidence, ControlEvidence, Counterexample, ExactEvidence, SampleEvidence
 from draftproof.verify.statistics.pit import acceptance_margin, detectable_deviation
 
@@ -38,9 +38,9 @@ class Verdict:
         return f"{self.subject}: {self.claim}: {self.kind}: {self.message}"
 
 
-def judge_exact(evidence: ExactEvidence, claim: str | None = None) -> Verdict:
+def judge_exact(evidence: ExactEvidence) -> Verdict:
     """EXACT where all laws are equal as fractions, REFUTED where one differs, VACUOUS where none was compared."""
-    claim = claim or LOSSLESSNESS[evidence.subject]
+    claim = claim_of(evidence.subject)
     compared = evidence.comparisons
     if not compared:
         return Verdict(evidence.subject, claim, Kind.VACUOUS, f"nothing was enumerated on {evidence.domain}")
@@ -82,9 +82,9 @@ def describe(found: Counterexample) -> str:
     )
 
 
-def judge_sample(evidence: SampleEvidence, claim: str | None = None) -> Verdict:
+def judge_sample(evidence: SampleEvidence) -> Verdict:
     """REFUTED where a token lies outside the support or a test rejects at its share of alpha, else NOT REFUTED."""
-    claim = claim or LOSSLESSNESS[evidence.subject]
+    claim = claim_of(evidence.subject)
     where = f"on {evidence.pair}"
     if not evidence.tokens:
         return Verdict(evidence.subject, claim, Kind.VACUOUS, f"no token was sampled {where}")
@@ -127,29 +127,26 @@ def judge_acceptance(evidence: SampleEvidence) -> Verdict:
 
 def judge_control(evidence: ControlEvidence) -> tuple[Verdict, bool]:
     """The control's own verdict, and whether it is the one that the audit owes."""
-    claim = control_claim(evidence)
-    verdict = judge_exact(evidence.exact, claim)
+    verdict = judge_exact(evidence.exact)
     right = verdict.kind == (Kind.REFUTED if evidence.wrong else Kind.EXACT)
     if evidence.sampled:
-        sampled = judge_sample(evidence.sampled, claim)
+        sampled = judge_sample(evidence.sampled)
         right = right and sampled.kind == (Kind.REFUTED if evidence.wrong else Kind.NOT_REFUTED)
-        verdict = Verdict(
-            verdict.subject, claim, verdict.kind, f"{verdict.message}; sampled: {sampled.kind}: {sampled.message}",
-            verdict.counterexample,
-        )  # fmt: skip
+        verdict = replace(verdict, message=f"{verdict.message}; sampled: {sampled.kind}: {sampled.message}")
     return verdict, right
 
 
-def control_claim(evidence: ControlEvidence) -> str:
-    """The claim a control's verdict is about: its own, or that of the decoder it changes."""
-    return CONTROL_CLAIMS.get(evidence.name) or LOSSLESSNESS[evidence.like]
+def judge_sampled(evidence: SampleEvidence) -> tuple[Verdict, ...]:
+    """All that a sampled run is judged for: the law, and for decoders that have a formula the acceptance."""
+    acceptance = (judge_acceptance(evidence),) if evidence.subject in ACCEPTANCE else ()
+    return (judge_sample(evidence), *acceptance)
 
 
 def verdicts(evidence: AuditEvidence) -> tuple[Verdict, ...]:
     """All findings about subjects, failures last. Controls are judged apart (`judge_control`)."""
     return (
         *(judge_exact(one) for one in evidence.exact),
-        *(judge(one) for one in evidence.sampled for judge in (judge_sample, judge_acceptance)),
+        *(verdict for one in evidence.sampled for verdict in judge_sampled(one)),
         *(Verdict(subject, "-", Kind.ERROR, message) for subject, message in evidence.failures),
     )
 

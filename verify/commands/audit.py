@@ -4,7 +4,6 @@ Findings go to standard output, one line each; progress and timing go to standar
 """
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +11,8 @@ from typing import Annotated
 import torch
 import typer
 
-from draftproof.algorithms.decoding import DecoderError
-from draftproof.algorithms.laws import LawError
-from draftproof.algorithms.models.zoo import ModelError
 from draftproof.algorithms.processors import Processor, Temperature, TopK, TopP
-from draftproof.algorithms.string_law import PsiTooLarge
-from draftproof.verify.audit import PROMPTS, Plan, audit
+from draftproof.verify.audit import BAD_INPUT, PROMPTS, Plan, audit
 from draftproof.verify.commands.progress import TerminalListener
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.pairs import PAIRS, Library, Pair, suited
@@ -27,8 +22,6 @@ from draftproof.verify.settings import BUILDERS
 from draftproof.verify.verdict import exit_code
 
 USAGE_OR_TOOL_ERROR = 2
-
-BAD_INPUT = (ModelError, DecoderError, LawError, PsiTooLarge)
 
 
 class UsageError(ValueError):
@@ -77,8 +70,8 @@ def audit_command(
         subjects = _subjects(decoder)
         processors = _processors(temperature, top_k, top_p)
         library = Library(_device(device), _dtype(dtype), processors)
-        # The tiny models are slower on two threads than on one.
-        torch.set_num_threads(1 if target is None and pair != "real" else os.cpu_count() or 1)
+        if target is None and pair != "real":
+            torch.set_num_threads(1)  # the tiny models are slower on two threads than on one
         pairs = _pairs(pair, target, drafter, library)
         _check_suited(decoder, subjects, pairs)
         count = _repeats(repeats, pair if target is None else "own")

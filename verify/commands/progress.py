@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from draftproof.verify.audit import Evidence
 from draftproof.verify.evidence import ControlEvidence, ExactEvidence, SampleEvidence
-from draftproof.verify.verdict import Verdict, judge_acceptance, judge_control, judge_exact, judge_sample
+from draftproof.verify.verdict import Kind, Verdict, judge_control, judge_exact, judge_sampled
 
 
 class TerminalListener:
@@ -62,6 +62,11 @@ class TerminalListener:
         if isinstance(evidence, SampleEvidence) and evidence.autoregressive_seconds:
             typer.echo(f"  {timing(evidence)}", err=True)
 
+    def failed(self, subject: str, message: str) -> None:
+        """Prints that a check broke."""
+        if not self._quiet:
+            typer.echo(Verdict(subject, "-", Kind.ERROR, message).line)
+
 
 def findings(evidence: Evidence) -> list[str]:
     """The lines that a piece of evidence is worth."""
@@ -69,7 +74,7 @@ def findings(evidence: Evidence) -> list[str]:
         case ExactEvidence():
             return [judge_exact(evidence).line]
         case SampleEvidence():
-            return [judge_sample(evidence).line, judge_acceptance(evidence).line]
+            return [verdict.line for verdict in judge_sampled(evidence)]
         case ControlEvidence():
             verdict, right = judge_control(evidence)
             return [_control_line(verdict, evidence.wrong, right)]
