@@ -114,9 +114,12 @@ def _same_vocabulary(one: Tokenizer, other: Tokenizer) -> bool:
 def with_prompt(setting: Setting, text: str) -> Setting:
     """The setting after a prompt text.
 
-    Raises ModelError where the prompt has no ids at all: a language model has no law after nothing.
+    Raises ModelError where the prompt is no Unicode text, or has no ids at all: a model has no law after nothing.
     """
-    prompt = setting.target_tokenizer.start + setting.target_tokenizer.encode(text)
+    try:
+        prompt = setting.target_tokenizer.start + setting.target_tokenizer.encode(text)
+    except ValueError as error:
+        raise ModelError(f"a prompt cannot be encoded: {error}") from None
     if not prompt:
         raise ModelError(f"the prompt {text!r} has no ids under the target's tokenizer, and it has no start token")
     return replace(setting, prompt=prompt)

@@ -169,7 +169,7 @@ def _dtype(dtype: str) -> str:
 def _repeats(repeats: int, kind: str) -> int:
     if repeats < -1:
         raise UsageError(f"--repeats must be at least 0, not {repeats}")
-    return repeats if repeats >= 0 else {"zoo": 24, "real": 1}.get(kind, 4)
+    return repeats if repeats >= 0 else {"zoo": 24, "real": 2}.get(kind, 4)
 
 
 def _at_least(least: int, value: int, option: str) -> int:
