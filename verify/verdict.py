@@ -93,7 +93,7 @@ def judge_sample(evidence: SampleEvidence) -> Verdict:
         return Verdict(evidence.subject, claim, Kind.REFUTED, message)
     share = evidence.alpha / (len(evidence.tests) + 1)
     for test in evidence.tests:
-        if test.p_value < share:
+        if not test.p_value >= share:  # a p-value that is no number must not pass
             message = (
                 f"{evidence.tokens} sampled tokens {where} do not have the target's law: Kolmogorov distance "
                 f"{test.statistic:.3f} in the order of {test.order}, p = {test.p_value:.1e} < {share:.1e}"

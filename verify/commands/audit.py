@@ -12,7 +12,7 @@ import torch
 import typer
 
 from draftproof.algorithms.processors import Processor, Temperature, TopK, TopP
-from draftproof.verify.audit import BAD_INPUT, PROMPTS, Plan, audit
+from draftproof.verify.audit import BAD_INPUT, PROMPTS, SAMPLED_CONTROLS, Plan, audit, builder
 from draftproof.verify.commands.progress import TerminalListener
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.pairs import PAIRS, Library, Pair, suited
@@ -75,7 +75,7 @@ def audit_command(
         pairs = _pairs(pair, target, drafter, library)
         _check_suited(decoder, subjects, pairs)
         count = _repeats(repeats, pair if target is None else "own")
-        sampled = sum(len(suited(pairs, subject)) for subject in subjects if subject in BUILDERS) + 2
+        sampled = sum(len(suited(pairs, builder(subject)[1])) for subject in subjects) + len(SAMPLED_CONTROLS)
         plan = Plan(
             subjects=subjects,
             pairs=pairs,
@@ -142,14 +142,16 @@ def _pairs(pair: str, target: str | None, drafter: str | None, library: Library)
 
 
 def _check_suited(asked: Sequence[str] | None, subjects: Sequence[str], pairs: tuple[Pair, ...]) -> None:
-    """A decoder that was asked for by name and has no pair to run on is an error; otherwise it is left out."""
-    for subject in subjects if asked and pairs else ():
-        like = CONTROLS[subject].like if subject in CONTROLS else subject
-        if not suited(pairs, like):
+    """A decoder that was asked for by name and has no pair to run on is an error; otherwise it is left out, aloud."""
+    for subject in subjects if pairs else ():
+        if suited(pairs, builder(subject)[1]):
+            continue
+        if asked:
             raise UsageError(
                 f"{subject} needs target and drafter to share a vocabulary, and {pairs[0].name} do not; "
                 "use tli, union, slem or slrs"
             )
+        typer.echo(f"{subject} runs on toys only: {pairs[0].name} do not share a vocabulary", err=True)
 
 
 def _device(device: str) -> str:

@@ -22,9 +22,10 @@ SCHEMA = "draftproof-losslessness-1"
 
 def write_report(evidence: AuditEvidence, plan: Plan, folder: Path) -> dict[str, Any]:
     """Writes both files into `folder` and returns the JSON document. Raises OSError."""
-    document = as_document(evidence, plan)
+    # Both before either is written: a fault in one must not leave the other beside an older one.
+    document, text = as_document(evidence, plan), as_markdown(evidence, plan)
     write_whole(folder / "losslessness.json", json.dumps(document, indent=2, ensure_ascii=True) + "\n")
-    write_whole(folder / "losslessness.md", as_markdown(evidence, plan))
+    write_whole(folder / "losslessness.md", text)
     return document
 
 

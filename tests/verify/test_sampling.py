@@ -1,0 +1,230 @@
+"""Sampling: seeded, whatever the batch, and able to see faults of coins and of conditioning.
+
+All runs are seeded; where a right decoder is held to pass, its false alarm would be at most 1e-9.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from draftproof.algorithms.interfaces import LanguageModel, Query
+from draftproof.algorithms.laws import ExactLaw, Law, TensorLaw
+from draftproof.algorithms.models.table import TableModel
+from draftproof.verify.comparison import Build
+from draftproof.verify.controls import CONTROLS
+from draftproof.verify.evidence import SampleEvidence
+from draftproof.verify.pairs import ZOO, Library, with_prompt
+from draftproof.verify.sampling import (
+    BY_PROBABILITY,
+    BY_RATIO,
+    Sampling,
+    sample_outputs,
+    sample_subject,
+    time_autoregressive,
+)
+from draftproof.verify.settings import BUILDERS, Setting
+from draftproof.verify.toys import random_toy
+from draftproof.verify.verdict import Kind, judge_acceptance, judge_sample
+
+FALSE_ALARM = 1e-9
+EACH = pytest.mark.parametrize("name", BUILDERS)
+
+
+def settings(toys: Any, name: str, tokens: int = 12) -> list[Setting]:
+    """Two prompts on float tables: of one vocabulary where the decoder needs one."""
+    one = ("a", "b", "c", None)
+    draft = one if name == "speculative-sampling" else ("a", "b", "ab", None)
+    setting = random_toy("sampled", one, draft, 2).setting
+    setting = replace(
+        setting,
+        target=toys.Floats(setting.target),
+        drafter=toys.Floats(setting.drafter),
+        max_new_tokens=tokens,
+    )
+    return [replace(setting, prompt=prompt) for prompt in ((0,), (1, 0))]
+
+
+def timeless(evidence: SampleEvidence) -> SampleEvidence:
+    return replace(evidence, seconds=0.0, autoregressive_seconds=0.0)
+
+
+@EACH
+def test_a_seed_settles_everything(toys: Any, name: str) -> None:
+    def run(seed: int) -> SampleEvidence:
+        return timeless(sample_subject(name, settings(toys, name), BUILDERS[name], Sampling(repeats=6, seed=seed)))
+
+    assert run(3) == run(3)
+    assert run(3).tests != run(4).tests
+
+
+@EACH
+def test_outputs_do_not_depend_on_the_batch(toys: Any, name: str) -> None:
+    def run(batch: int) -> list[tuple[int, ...]]:
+        sampling = Sampling(repeats=5, batch=batch, seed=1)
+        jobs, seconds = sample_outputs(settings(toys, name), BUILDERS[name], sampling)
+        assert seconds > 0
+        return [output.tokens for _, output in jobs]
+
+    assert run(1) == run(4) == run(100)
+    assert len(set(run(1))) > 3
+
+
+@EACH
+def test_the_counts_add_up(toys: Any, name: str) -> None:
+    counts: list[int] = []
+    sampling = Sampling(repeats=20, batch=16)
+    evidence = sample_subject(name, settings(toys, name), BUILDERS[name], sampling, 2.5, counts.append)
+    assert counts == [16, 32, 40]
+    assert evidence.sequences == 40
+    assert evidence.pair == settings(toys, name)[0].name
+    assert evidence.accepted <= evidence.trials <= evidence.drafted
+    assert 0 < evidence.expected_acceptance < evidence.trials
+    assert evidence.steps <= evidence.tokens <= evidence.accepted + evidence.steps
+    assert evidence.tokens <= 40 * 12
+    assert [test.order for test in evidence.tests] == [BY_PROBABILITY, BY_RATIO]
+    assert (evidence.alpha, evidence.seed, evidence.autoregressive_seconds) == (1e-6, 0, 2.5)
+
+
+@EACH
+def test_a_right_decoder_is_not_refuted(toys: Any, name: str) -> None:
+    sampling = Sampling(repeats=100, batch=200, alpha=FALSE_ALARM)
+    evidence = sample_subject(name, settings(toys, name), BUILDERS[name], sampling)
+    assert evidence.outside == 0
+    assert judge_sample(evidence).kind == judge_acceptance(evidence).kind == Kind.NOT_REFUTED
+
+
+def test_the_ratio_costs_drafter_passes_only_where_it_is_asked(toys: Any) -> None:
+    [setting, _] = settings(toys, "slem")
+    counting = toys.Counting(setting.drafter)
+    silent = replace(setting, drafter=counting, max_new_tokens=1)  # the last token is not drafted
+    for by_ratio in (False, True):
+        evidence = sample_subject("slem", [silent], BUILDERS["slem"], Sampling(repeats=3, by_ratio=by_ratio))
+        assert [test.order for test in evidence.tests] == [BY_PROBABILITY, BY_RATIO][: 1 + by_ratio]
+        assert bool(counting.calls) is by_ratio
+
+
+def test_plain_decoding_is_timed(toys: Any) -> None:
+    assert time_autoregressive(settings(toys, "slem"), Sampling(repeats=2)) > 0
+
+
+def test_exact_laws_are_not_sampled(toys: Any) -> None:
+    exact = random_toy("exact", ("a", None), ("a", None), 0).setting
+    with pytest.raises(TypeError, match="enumerated"):
+        sample_subject("slem", [exact], BUILDERS["slem"], Sampling(repeats=1, by_ratio=False))
+
+
+@dataclass(frozen=True)
+class StaleInSteps:
+    """Faulty as a cache that is not cropped: after committed tokens, every other context gets the law before it.
+
+    The pass that checks asks from the prompt on, and is served rightly.
+    """
+
+    model: LanguageModel
+    prompt_lengths: frozenset[int]
+
+    @property
+    def size(self) -> int:
+        return self.model.size
+
+    @property
+    def eos(self) -> frozenset[int]:
+        return self.model.eos
+
+    def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
+        return [self._laws(context, drafted) for context, drafted in queries]
+
+    def _laws(self, context: tuple[int, ...], drafted: tuple[int, ...]) -> list[Law]:
+        [laws] = self.model.laws([(context, drafted)])
+        if len(context) in self.prompt_lengths or len(context) % 2:
+            return laws
+        [[stale]] = self.model.laws([(context[:-1], ())])
+        return [stale, *laws[1:]]
+
+
+def of_pairs(toys: Any, leaning: bool) -> LanguageModel:
+    """A target whose law depends on the last id only, with all masses positive; the drafter leans elsewhere."""
+    rows = [(12, 2, 1, 1), (1, 2, 12, 1), (2, 12, 1, 1), (1, 1, 2, 12)]
+
+    def rule(context: tuple[int, ...]) -> ExactLaw:
+        weights = rows[context[-1]][::-1] if leaning else rows[context[-1]]
+        return ExactLaw.normalised({token: toys.exact(1)[0] * weight for token, weight in enumerate(weights)}, 4)
+
+    return toys.Floats(TableModel(4, rule))
+
+
+def test_a_stale_cache_is_seen(toys: Any) -> None:
+    [one, other] = settings(toys, "speculative-sampling")
+    right, drafter = of_pairs(toys, False), of_pairs(toys, True)
+    kinds = {}
+    for stale in (False, True):
+        target = StaleInSteps(right, frozenset({1})) if stale else right
+        asked = [replace(one, target=target, drafter=drafter, max_new_tokens=16)]
+        sampling = Sampling(repeats=250, batch=250, alpha=FALSE_ALARM)
+        evidence = sample_subject("speculative-sampling", asked, BUILDERS["speculative-sampling"], sampling)
+        assert evidence.outside == 0
+        kinds[stale] = judge_sample(evidence).kind
+    assert kinds == {False: Kind.NOT_REFUTED, True: Kind.REFUTED}
+    assert other.prompt == (1, 0)
+
+
+@dataclass(frozen=True)
+class Hides:
+    """A model that, where it checks, gives a token no mass."""
+
+    model: LanguageModel
+
+    @property
+    def size(self) -> int:
+        return self.model.size
+
+    @property
+    def eos(self) -> frozenset[int]:
+        return self.model.eos
+
+    def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
+        answers = self.model.laws(queries)
+        if all(context == (0,) and len(drafted) > 3 for context, drafted in queries):
+            return [[law.restrict((1, 2, 3)) for law in laws] for laws in answers]
+        return answers
+
+
+def test_tokens_outside_the_support_are_counted(toys: Any) -> None:
+    [setting, _] = settings(toys, "slem", tokens=6)
+    target = Hides(of_pairs(toys, False))
+    asked = [replace(setting, target=target, draft_tokenizer=setting.target_tokenizer, drafter=of_pairs(toys, True))]
+    evidence = sample_subject("slem", asked, BUILDERS["slem"], Sampling(repeats=10, by_ratio=False))
+    assert evidence.outside > 0
+    assert judge_sample(evidence).kind == Kind.REFUTED
+
+
+# On the tiny models.
+
+
+@pytest.fixture(scope="module")
+def zoo() -> list[Setting]:
+    import torch
+
+    torch.set_num_threads(1)
+    whole = Library().setting(ZOO[0], lookahead=3, max_new_tokens=16)
+    return [with_prompt(whole, text) for text in ("The list is", "Return a new")]
+
+
+def on_zoo(zoo: list[Setting], name: str, build: Build) -> Kind:
+    sampling = Sampling(repeats=48, batch=96, alpha=FALSE_ALARM, seed=1)
+    return judge_sample(sample_subject(name, zoo, build, sampling)).kind
+
+
+def test_an_argmax_draft_is_refuted_on_the_zoo(zoo: list[Setting]) -> None:
+    assert on_zoo(zoo, "argmax-draft", CONTROLS["argmax-draft"].build) == Kind.REFUTED
+
+
+def test_a_target_draw_match_is_not_refuted_on_the_zoo(zoo: list[Setting]) -> None:
+    assert on_zoo(zoo, "target-draw-match", CONTROLS["target-draw-match"].build) == Kind.NOT_REFUTED
+
+
+def test_laws_of_the_zoo_are_tensors(zoo: list[Setting]) -> None:
+    [[law]] = zoo[0].target.laws([(zoo[0].prompt, ())])
+    assert isinstance(law, TensorLaw)
