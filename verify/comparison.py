@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from draftproof.algorithms.decoding import Decoder
+from draftproof.algorithms.decoding import Decoder, Step
 from draftproof.algorithms.interfaces import Tokenizer
+from draftproof.algorithms.slrs import Slrs
 from draftproof.verify.evidence import Counterexample, ExactComparison
 from draftproof.verify.exact import merged, output_law, prefixes, total_variation
 from draftproof.verify.settings import Setting, autoregressive
@@ -18,7 +19,14 @@ OutputLaw = dict[tuple[int, ...], Fraction]
 def compare(setting: Setting, build: Build, progress: Callable[[int], None] = lambda states: None) -> ExactComparison:
     """Enumerates decoder and specification on one setting and compares the joint laws, as fractions."""
     expected = output_law(autoregressive(setting), setting.prompt, setting.max_new_tokens)
-    found = output_law(build(setting), setting.prompt, setting.max_new_tokens, progress)
+    decoder = build(setting)
+    accepted = False
+
+    def observe(step: Step) -> None:
+        nonlocal accepted
+        accepted = accepted or any(trial.accepted for trial in step.trials)
+
+    found = output_law(decoder, setting.prompt, setting.max_new_tokens, progress, observe)
     distance = total_variation(expected, found)
     first = None
     if distance:
@@ -28,13 +36,14 @@ def compare(setting: Setting, build: Build, progress: Callable[[int], None] = la
     return ExactComparison(
         setting=setting.name,
         tokens=setting.max_new_tokens,
-        lookahead=setting.lookahead,
+        lookahead=setting.psi_lookahead if isinstance(decoder, Slrs) else setting.lookahead,
         outputs=len(expected),
         total_variation=str(distance),
         string_total_variation=str(
             total_variation(merged(expected.items(), decode), merged(found.items(), decode)) if distance else 0
         ),
         first_deviating_position=first,
+        accepted=accepted,
     )
 
 

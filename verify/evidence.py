@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExactComparison:
-    """One setting enumerated: distance between the decoder's joint law and the autoregressive one, as fractions."""
+    """One setting enumerated: distance between the decoder's joint law and the autoregressive one, as fractions.
+
+    `accepted` says whether a drafted token was accepted on any path; where none ever is, nothing was put to the test.
+    """
 
     setting: str
     tokens: int
@@ -18,6 +21,7 @@ class ExactComparison:
     total_variation: str
     string_total_variation: str
     first_deviating_position: int | None
+    accepted: bool = True
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,9 @@ class SampleEvidence:
 
     `alpha` is the false-alarm level of this whole record; it is shared evenly by its tests. `outside` counts emitted
     tokens of target mass 0. `expected_acceptance` sums the acceptance probabilities (overlap for speculative sampling)
-    of the `trials` that were made. Seconds are wall time on the machine that ran it.
+    of the `trials` that were made. `borderline` counts tokens that a processor cut off in the checking
+    pass by no more than rounding explains; they are left out of the tests. Seconds are wall time on the machine that
+    ran it.
     """
 
     subject: str
@@ -82,6 +88,7 @@ class SampleEvidence:
     seed: int
     seconds: float = 0.0
     autoregressive_seconds: float = 0.0
+    borderline: int = 0
 
 
 @dataclass(frozen=True)

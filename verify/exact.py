@@ -94,11 +94,14 @@ def _laws(request: Laws | Together) -> Any:
     return [_laws(one) for one in request.requests]
 
 
-def step_law(decoder: Decoder, state: State) -> dict[State, Fraction]:
-    """The exact law of the state after one step."""
+def step_law(
+    decoder: Decoder, state: State, observe: Callable[[Step], None] = lambda step: None
+) -> dict[State, Fraction]:
+    """The exact law of the state after one step. `observe` is called with the step of every path."""
 
     def program() -> Program[State]:
         step: Step = yield from decoder.step(state)
+        observe(step)
         return state.after(step, decoder.target.eos)
 
     return law_of(program)
@@ -109,10 +112,11 @@ def output_law(
     prompt: tuple[int, ...],
     max_new_tokens: int,
     progress: Callable[[int], None] = lambda states: None,
+    observe: Callable[[Step], None] = lambda step: None,
 ) -> dict[tuple[int, ...], Fraction]:
     """The exact law of the generated ids (EOS included where one ended the output).
 
-    `progress` is called with the number of states enumerated so far.
+    `progress` is called with the number of states enumerated so far, `observe` with the step of every path.
     """
     output: dict[tuple[int, ...], Fraction] = {}
     states: dict[State, Fraction] = {begin(prompt, max_new_tokens): Fraction(1)}
@@ -123,7 +127,7 @@ def output_law(
         mass = states.pop(state)
         done += 1
         progress(done)
-        for following, share in step_law(decoder, state).items():
+        for following, share in step_law(decoder, state, observe).items():
             if following.remaining:
                 states[following] = states.get(following, Fraction(0)) + mass * share
             else:

@@ -1,6 +1,7 @@
 """Pairs of models by name, loaded once, and the settings made of them: sampled whole, or truncated to be enumerated."""
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from draftproof.algorithms.interfaces import LanguageModel, Tokenizer
 from draftproof.algorithms.models.early_exit import early_exit, without_layers
@@ -22,7 +23,7 @@ class Pair:
     @property
     def name(self) -> str:
         """The pair's name in reports: target first."""
-        return f"{self.target} with {self.drafter}"
+        return f"{_shown(self.target)} with {_shown(self.drafter)}"
 
 
 ZOO = (
@@ -38,6 +39,11 @@ REAL = (
 )
 PAIRS = {"zoo": ZOO, "real": REAL}
 """Named sets of pairs. `smollm2@10` is SmolLM2 ended after its tenth layer: a drafter of the same vocabulary."""
+
+
+def _shown(spec: str) -> str:
+    """A spec without the place where a folder lies: reports are the same on every machine."""
+    return Path(spec).name if Path(spec).is_dir() else spec
 
 
 @dataclass

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from draftproof.algorithms.decoding import Output, State, Step, decode
 from draftproof.algorithms.drivers import RandomCoins, sample_batch
-from draftproof.algorithms.interfaces import LanguageModel
+from draftproof.algorithms.interfaces import LanguageModel, Query
 from draftproof.algorithms.laws import TensorLaw
+from draftproof.algorithms.processors import Processed
 from draftproof.algorithms.tli import MappedDrafter
 from draftproof.algorithms.vocabulary import Vocabularies
 from draftproof.verify.comparison import Build
@@ -27,7 +28,9 @@ BY_RATIO = "the ratio of target to drafter"
 class Sampling:
     """How much to sample: `repeats` outputs per prompt, `batch` at a time.
 
-    `by_ratio` also orders tokens by P / Q, which costs drafter passes over all prefixes.
+    `rounding` is the relative error of a probability that the model's floats explain (two passes over the same ids
+    differ by as much): near a processor's threshold it decides what is kept. `by_ratio` also orders tokens by P / Q,
+    which costs drafter passes over all prefixes.
     """
 
     repeats: int = 8
@@ -35,6 +38,7 @@ class Sampling:
     seed: int = 0
     alpha: float = 1e-6
     by_ratio: bool = True
+    rounding: float = 1e-3
 
 
 @dataclass
@@ -88,7 +92,7 @@ def sample_subject(
     decoder = build(settings[0])
     acceptance = _Acceptance()
     jobs, seconds = sample_outputs(settings, lambda _: decoder, sampling, acceptance.observe, progress)
-    transforms, outside = _transforms(jobs, sampling)
+    checked = _check(jobs, sampling)
     outputs = [output for _, output in jobs]
     return SampleEvidence(
         subject=subject,
@@ -100,12 +104,13 @@ def sample_subject(
         trials=acceptance.trials,
         accepted=acceptance.accepted,
         expected_acceptance=acceptance.expected,
-        outside=outside,
-        tests=tuple(uniformity(values, order) for order, values in transforms.items()),
+        outside=checked.outside,
+        tests=tuple(uniformity(values, order) for order, values in checked.transforms.items()),
         alpha=sampling.alpha,
         seed=sampling.seed,
         seconds=seconds - acceptance.seconds,
         autoregressive_seconds=autoregressive_seconds,
+        borderline=checked.borderline,
     )
 
 
@@ -114,30 +119,53 @@ def time_autoregressive(settings: Sequence[Setting], sampling: Sampling) -> floa
     return sample_outputs(settings, autoregressive, sampling)[1]
 
 
-def _transforms(jobs: Sequence[tuple[Setting, Output]], sampling: Sampling) -> tuple[dict[str, list[float]], int]:
-    """The transforms of all tokens by order, and how many tokens have target probability 0."""
-    transforms: dict[str, list[float]] = {BY_PROBABILITY: []}
+@dataclass
+class _Checked:
+    """The transforms of all tokens by order; tokens of target probability 0, and those cut off within rounding."""
+
+    transforms: dict[str, list[float]]
+    outside: int = 0
+    borderline: int = 0
+
+
+def _check(jobs: Sequence[tuple[Setting, Output]], sampling: Sampling) -> _Checked:
+    checked = _Checked({BY_PROBABILITY: []})
     draft_model = _draft_model(jobs[0][0]) if sampling.by_ratio else None
     if draft_model:
-        transforms[BY_RATIO] = []
-    outside = 0
+        checked.transforms[BY_RATIO] = []
     for number, (setting, output) in enumerate(jobs):
         coins = RandomCoins(sampling.seed, number, 1)  # apart from the coins that the output was drawn with
-        query = [(setting.prompt, output.tokens[:-1])]
-        [laws] = setting.target.laws(query)
-        draft_laws = draft_model.laws(query)[0] if draft_model else [None] * len(laws)
-        for law, draft_law, token in zip(laws, draft_laws, output.tokens, strict=True):
+        query = (setting.prompt, output.tokens[:-1])
+        [laws] = setting.target.laws([query])
+        draft_laws = draft_model.laws([query])[0] if draft_model else [None] * len(laws)
+        for place, (law, draft_law, token) in enumerate(zip(laws, draft_laws, output.tokens, strict=True)):
             if not isinstance(law, TensorLaw):
                 raise TypeError("sampling tests laws in floats; exact laws are enumerated instead")
             if not law[token]:
-                outside += 1
+                within = _within_rounding(setting.target, query, place, law, token, sampling.rounding)
+                checked.borderline += within
+                checked.outside += not within
                 continue
             scores = {BY_PROBABILITY: law.probabilities}
             if isinstance(draft_law, TensorLaw):
                 scores[BY_RATIO] = ratio_scores(law, draft_law)
             for order, ranked in scores.items():
-                transforms[order].append(transform(law, token, ranked, coins.toss()))
-    return transforms, outside
+                checked.transforms[order].append(transform(law, token, ranked, coins.toss()))
+    return checked
+
+
+def _within_rounding(
+    target: LanguageModel, query: Query, place: int, law: TensorLaw, token: int, rounding: float
+) -> bool:
+    """Whether a processor cut the token off by so little that the rounding of another pass explains it.
+
+    The processors here keep the likeliest tokens, so the threshold is the least unprocessed mass among the kept ones.
+    """
+    if not isinstance(target, Processed):
+        return False
+    whole = target.model.laws([query])[0][place]
+    threshold = min(whole[kept] for kept in law.support())
+    return bool(whole[token] > 0 and whole[token] >= threshold * (1 - rounding))
 
 
 def _draft_model(setting: Setting) -> LanguageModel:

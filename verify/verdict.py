@@ -9,6 +9,9 @@ from draftproof.verify.statistics.pit import acceptance_margin, detectable_devia
 
 POWER = 0.99
 
+SEEN_IN_WRONG_CONTROLS = 0.1
+"""A sampled wrong control must be refuted where a deviation of this size would have been seen."""
+
 
 class Kind(StrEnum):
     """What evidence amounts to."""
@@ -45,6 +48,9 @@ def judge_exact(evidence: ExactEvidence) -> Verdict:
     if not compared:
         return Verdict(evidence.subject, claim, Kind.VACUOUS, f"nothing was enumerated on {evidence.domain}")
     deviating = [one for one in compared if one.total_variation != "0"]
+    if not deviating and not any(one.accepted for one in compared):
+        message = f"no drafted token is ever accepted on any of {len(compared)} {evidence.domain}: nothing was tested"
+        return Verdict(evidence.subject, claim, Kind.VACUOUS, message)
     if not deviating:
         outputs = sum(one.outputs for one in compared)
         lengths = sorted({one.tokens for one in compared})
@@ -104,6 +110,7 @@ def judge_sample(evidence: SampleEvidence) -> Verdict:
     message = (
         f"no deviation in {evidence.tokens} tokens {where}; a total variation of {seen:.3f} in the order of {orders} "
         f"would have been seen with probability {POWER}; false alarm <= {evidence.alpha:.0e}"
+        + (f"; {evidence.borderline} tokens at a processor's threshold left out" if evidence.borderline else "")
     )
     return Verdict(evidence.subject, claim, Kind.NOT_REFUTED, message)
 
@@ -131,7 +138,10 @@ def judge_control(evidence: ControlEvidence) -> tuple[Verdict, bool]:
     right = verdict.kind == (Kind.REFUTED if evidence.wrong else Kind.EXACT)
     if evidence.sampled:
         sampled = judge_sample(evidence.sampled)
-        right = right and sampled.kind == (Kind.REFUTED if evidence.wrong else Kind.NOT_REFUTED)
+        # A wrong control that a small sample cannot see is no fault of the audit; a refuted look-alike always is.
+        seen = detectable_deviation(evidence.sampled.tokens, evidence.sampled.alpha, POWER)
+        if not evidence.wrong or seen < SEEN_IN_WRONG_CONTROLS:
+            right = right and sampled.kind == (Kind.REFUTED if evidence.wrong else Kind.NOT_REFUTED)
         verdict = replace(verdict, message=f"{verdict.message}; sampled: {sampled.kind}: {sampled.message}")
     return verdict, right
 

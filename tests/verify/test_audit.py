@@ -48,7 +48,7 @@ def small(**more: Any) -> Plan:
             "sampled_prompts": 1,
             "exact_prompts": 1,
             "exact_tokens": 2,
-            "exact_top_k": 2,
+            "exact_top_k": 6,
             **more,
         }
     )

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+import torch
 
 from draftproof.algorithms.interfaces import LanguageModel, Query
 from draftproof.algorithms.laws import ExactLaw, Law, TensorLaw
 from draftproof.algorithms.models.table import TableModel
+from draftproof.algorithms.processors import Processed, TopK
 from draftproof.verify.comparison import Build
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.evidence import SampleEvidence
@@ -20,6 +22,7 @@ from draftproof.verify.sampling import (
     BY_PROBABILITY,
     BY_RATIO,
     Sampling,
+    _within_rounding,
     sample_outputs,
     sample_subject,
     time_autoregressive,
@@ -228,3 +231,22 @@ def test_a_target_draw_match_is_not_refuted_on_the_zoo(zoo: list[Setting]) -> No
 def test_laws_of_the_zoo_are_tensors(zoo: list[Setting]) -> None:
     [[law]] = zoo[0].target.laws([(zoo[0].prompt, ())])
     assert isinstance(law, TensorLaw)
+
+
+def test_a_token_cut_off_within_rounding_is_no_refutation_and_one_cut_off_for_good_is() -> None:
+    """Top-1 of (0.5, 0.4999, 0.0001): the second token is a near tie, the third is far outside."""
+
+    class Near:
+        size, eos = 3, frozenset[int]()
+
+        def laws(self, queries: Any) -> list[list[Any]]:
+            law = TensorLaw(torch.tensor([0.5, 0.4999, 0.0001], dtype=torch.float64))
+            return [[law] * (len(drafted) + 1) for _, drafted in queries]
+
+    target = Processed(Near(), (TopK(1),))
+    query = ((0,), (0,))
+    law = target.laws([query])[0][1]
+    assert _within_rounding(target, query, 1, law, 1, rounding=1e-3)
+    assert not _within_rounding(target, query, 1, law, 1, rounding=1e-6)
+    assert not _within_rounding(target, query, 1, law, 2, rounding=1e-3)
+    assert not _within_rounding(Near(), query, 1, law, 1, rounding=1e-3)

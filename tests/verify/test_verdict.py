@@ -156,6 +156,19 @@ def test_controls_are_not_judged_by_their_acceptance() -> None:
     assert len(judge_sampled(replace(SAMPLED, subject="argmax-draft"))) == 1
 
 
+def test_tokens_left_out_at_a_threshold_are_told() -> None:
+    assert "left out" not in judge_sample(SAMPLED).message
+    assert judge_sample(replace(SAMPLED, borderline=2)).message.endswith(
+        "; 2 tokens at a processor's threshold left out"
+    )
+
+
+def test_laws_that_are_equal_because_no_draft_is_ever_accepted_are_vacuous() -> None:
+    never = replace(EXACT, comparisons=tuple(replace(one, accepted=False) for one in EXACT.comparisons))
+    assert judge_exact(never).kind == Kind.VACUOUS
+    assert judge_exact(replace(EXACT, comparisons=(*EXACT.comparisons, *never.comparisons))).kind == Kind.EXACT
+
+
 # Controls.
 
 
@@ -167,7 +180,8 @@ def test_controls_are_not_judged_by_their_acceptance() -> None:
         (False, EXACT, None, True),
         (False, REFUTED, None, False),
         (True, REFUTED, WITH_REFUTED_SAMPLE, True),
-        (True, REFUTED, SAMPLED, False),
+        (True, REFUTED, SAMPLED, True),  # too few tokens to have seen it
+        (True, REFUTED, replace(SAMPLED, tokens=100_000), False),
         (False, EXACT, SAMPLED, True),
         (False, EXACT, WITH_REFUTED_SAMPLE, False),
         (True, ExactEvidence("slem", "toys", ()), None, False),

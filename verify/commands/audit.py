@@ -4,12 +4,14 @@ Findings go to standard output, one line each; progress and timing go to standar
 """
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import torch
 import typer
+from transformers.utils.logging import disable_progress_bar
 
 from draftproof.algorithms.processors import Processor, Temperature, TopK, TopP
 from draftproof.verify.audit import BAD_INPUT, PROMPTS, SAMPLED_CONTROLS, Plan, audit, builder
@@ -22,6 +24,9 @@ from draftproof.verify.settings import BUILDERS
 from draftproof.verify.verdict import exit_code
 
 USAGE_OR_TOOL_ERROR = 2
+
+ROUNDING = {"float64": 1e-6, "float32": 1e-3, "float16": 0.05, "bfloat16": 0.2}
+"""Relative errors of probabilities that a model's dtype explains: well above what passes of different shapes show."""
 
 
 class UsageError(ValueError):
@@ -69,6 +74,8 @@ def audit_command(
     try:
         subjects = _subjects(decoder)
         processors = _processors(temperature, top_k, top_p)
+        _check_writable(output)
+        disable_progress_bar()  # of transformers' weights: it would stand between the findings
         library = Library(_device(device), _dtype(dtype), processors)
         if target is None and pair != "real":
             torch.set_num_threads(1)  # the tiny models are slower on two threads than on one
@@ -88,6 +95,7 @@ def audit_command(
                 seed=_at_least(0, seed, "--seed"),
                 alpha=_probability(alpha, "--alpha") / sampled,
                 by_ratio=pair == "zoo" and target is None,
+                rounding=ROUNDING[dtype],
             ),
             sampled_prompts=_at_least(1, prompts, "--prompts"),
             exact_tokens=_at_least(1, exact_tokens, "--exact-tokens"),
@@ -154,24 +162,33 @@ def _check_suited(asked: Sequence[str] | None, subjects: Sequence[str], pairs: t
         typer.echo(f"{subject} runs on toys only: {pairs[0].name} do not share a vocabulary", err=True)
 
 
+def _check_writable(output: Path) -> None:
+    """Raises UsageError where the report could not be written: better now than after the audit."""
+    place = output.absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise UsageError(f"the report cannot be written to {output}: {place} is no folder that can be written to")
+
+
 def _device(device: str) -> str:
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
+        float(torch.zeros(1, device=device))  # meta devices can be named but hold nothing
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise UsageError(f"the device {device!r} is not usable here: {str(error).splitlines()[0]}") from None
     return device
 
 
 def _dtype(dtype: str) -> str:
-    if dtype not in ("float32", "bfloat16", "float16", "float64"):
-        raise UsageError(f"there is no dtype {dtype!r}; known: float32, bfloat16, float16, float64")
+    if dtype not in ROUNDING:
+        raise UsageError(f"there is no dtype {dtype!r}; known: {', '.join(ROUNDING)}")
     return dtype
 
 
 def _repeats(repeats: int, kind: str) -> int:
     if repeats < -1:
         raise UsageError(f"--repeats must be at least 0, not {repeats}")
-    return repeats if repeats >= 0 else {"zoo": 24, "real": 2}.get(kind, 4)
+    return repeats if repeats >= 0 else {"zoo": 24, "real": 1}.get(kind, 4)
 
 
 def _at_least(least: int, value: int, option: str) -> int:
