@@ -6,7 +6,8 @@ the target's own committed ids, so the law is exact for *any* candidates that do
 
 Claims: SLEM-1, SLEM-4, SLEM-6.
 Departs from the paper: the committed ids are never re-encoded (re-encoding them is lossy even for an injective
-tokenizer, claim SLEM-2); candidates are cut to what the length limit can use.
+tokenizer, claim SLEM-2); candidates are cut to what the length limit can use, the draft is not, since one target token
+may need many draft tokens.
 """
 
 from dataclasses import dataclass

@@ -28,6 +28,9 @@ NONE = -1
 CONTEXTS_LIMIT = 4_096
 """Most draft contexts walked for one psi."""
 
+DRAFTS_LIMIT = 2**18
+"""Most drafts encoded for one psi: one token of the largest vocabulary, or several of a truncated law."""
+
 StoppingRule = Callable[[tuple[int, ...], Callable[[], str]], bool]
 """Whether a draft ends, given its ids and, on demand, their text: a stopping time of the drafted prefix."""
 
@@ -107,10 +110,11 @@ class FirstToken:
     def walk(self, committed: tuple[int, ...]) -> Program[Walk]:
         """Walks the tree of drafts after the committed ids, one forward pass per level.
 
-        Raises PsiTooLarge where the tree has more than CONTEXTS_LIMIT contexts.
+        Raises PsiTooLarge where the tree has more than CONTEXTS_LIMIT contexts or DRAFTS_LIMIT drafts.
         """
         context = self.context(committed)
         walk = Walk({}, {}, {})
+        drafts = 0
         level: dict[tuple[int, ...], Mass] = {(): 1}
         while level:
             if len(walk.laws) + len(level) > CONTEXTS_LIMIT:
@@ -119,6 +123,11 @@ class FirstToken:
                     "(top-k)"
                 )
             answers = yield Together(tuple(Laws(self.drafter, context + drafted) for drafted in level))
+            drafts += sum(len(law.support()) for [law] in answers)
+            if drafts > DRAFTS_LIMIT:
+                raise PsiTooLarge(
+                    f"psi needs more than {DRAFTS_LIMIT} drafts; lower the lookahead or truncate the drafter (top-k)"
+                )
             following: dict[tuple[int, ...], Mass] = {}
             for (drafted, mass), [law] in zip(level.items(), answers, strict=True):
                 walk.laws[drafted] = law

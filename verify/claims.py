@@ -17,7 +17,11 @@ class Claim:
 
 
 _EXACT = ("real arithmetic (fractions) instead of floats", "independent fair coins", "bounded domain, as stated")
-_SAMPLED = ("independent coins from a pseudo-random generator", "the target's law recomputed by a separate pass")
+_SAMPLED = (
+    "independent coins from a pseudo-random generator",
+    "the target's law recomputed by a separate pass",
+    "the number of tokens taken as fixed, though EOS decides it",
+)
 
 CLAIMS = {
     claim.id: claim

@@ -29,6 +29,9 @@ def main() -> None:
     """
     try:
         app()
+    except BrokenPipeError:  # who read the findings has stopped reading
+        sys.stderr.write("error: standard output was closed\n")
+        sys.exit(2)
     except Exception:
         traceback.print_exc()
         typer.echo("error: draftproof broke; please report this with the command and the lines above", err=True)

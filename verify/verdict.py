@@ -49,8 +49,11 @@ def judge_exact(evidence: ExactEvidence) -> Verdict:
         return Verdict(evidence.subject, claim, Kind.VACUOUS, f"nothing was enumerated on {evidence.domain}")
     deviating = [one for one in compared if one.total_variation != "0"]
     if not deviating and not any(one.accepted for one in compared):
-        message = f"no drafted token is ever accepted on any of {len(compared)} {evidence.domain}: nothing was tested"
-        return Verdict(evidence.subject, claim, Kind.VACUOUS, message)
+        message = (
+            f"not decided: the laws are equal, but no drafted token is ever accepted on any of {len(compared)} "
+            f"{evidence.domain}; enumerate more tokens, a larger top-k or other prompts"
+        )
+        return Verdict(evidence.subject, claim, Kind.INCONCLUSIVE, message)
     if not deviating:
         outputs = sum(one.outputs for one in compared)
         lengths = sorted({one.tokens for one in compared})
@@ -106,6 +109,9 @@ def judge_sample(evidence: SampleEvidence) -> Verdict:
             )
             return Verdict(evidence.subject, claim, Kind.REFUTED, message)
     seen = detectable_deviation(evidence.tokens, share, POWER)
+    if seen >= 1:
+        message = f"{evidence.tokens} tokens {where} are too few to see anything at {share:.0e}; sample more"
+        return Verdict(evidence.subject, claim, Kind.INCONCLUSIVE, f"not decided: {message}")
     orders = " or of ".join(test.order for test in evidence.tests)
     message = (
         f"no deviation in {evidence.tokens} tokens {where}; a total variation of {seen:.3f} in the order of {orders} "
@@ -123,6 +129,9 @@ def judge_acceptance(evidence: SampleEvidence) -> Verdict:
     measured = evidence.accepted / evidence.trials
     expected = evidence.expected_acceptance / evidence.trials
     margin = acceptance_margin(evidence.trials, evidence.alpha / (len(evidence.tests) + 1))
+    if margin >= 1:
+        message = f"not decided: {evidence.trials} tested tokens on {evidence.pair} are too few; sample more"
+        return Verdict(evidence.subject, claim, Kind.INCONCLUSIVE, message)
     kind = Kind.NOT_REFUTED if abs(measured - expected) <= margin else Kind.REFUTED
     message = (
         f"accepted {measured:.3f} of {evidence.trials} tested tokens on {evidence.pair}, the laws give {expected:.3f}; "
@@ -141,7 +150,7 @@ def judge_control(evidence: ControlEvidence) -> tuple[Verdict, bool]:
         # A wrong control that a small sample cannot see is no fault of the audit; a refuted look-alike always is.
         seen = detectable_deviation(evidence.sampled.tokens, evidence.sampled.alpha, POWER)
         if not evidence.wrong or seen < SEEN_IN_WRONG_CONTROLS:
-            right = right and sampled.kind == (Kind.REFUTED if evidence.wrong else Kind.NOT_REFUTED)
+            right = right and (sampled.kind == Kind.REFUTED) == evidence.wrong
         verdict = replace(verdict, message=f"{verdict.message}; sampled: {sampled.kind}: {sampled.message}")
     return verdict, right
 

@@ -6,6 +6,7 @@ The first layers, the final norm and the head are the whole model's own tensors;
 
 import copy
 import re
+from pathlib import Path
 
 from torch import nn
 
@@ -17,7 +18,7 @@ _LAYERS = re.compile(r"(?P<spec>.+)@(?P<layers>\d+)")
 
 def without_layers(spec: str) -> tuple[str, int | None]:
     """A spec without its `@LAYERS`, and the number of layers; None where the spec names a whole model."""
-    found = _LAYERS.fullmatch(spec)
+    found = None if Path(spec).is_dir() else _LAYERS.fullmatch(spec)
     return (found["spec"], int(found["layers"])) if found else (spec, None)
 
 

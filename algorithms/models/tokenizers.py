@@ -16,7 +16,7 @@ from typing import Any
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from draftproof.algorithms.interfaces import LanguageModel, Tokenizer
-from draftproof.algorithms.models.zoo import ModelError, resolve
+from draftproof.algorithms.models.zoo import ModelError, first_line, resolve
 
 _META_SPACE = "\u2581"
 
@@ -49,7 +49,7 @@ def load_tokenizer(spec: str, revision: str | None = None, eos: Iterable[int] = 
         raise
     # The tokenizers library raises bare Exceptions for files that it cannot read.
     except Exception as error:
-        raise ModelError(f"the tokenizer of {spec} cannot be loaded: {error}") from error
+        raise ModelError(f"the tokenizer of {spec} cannot be loaded: {first_line(error)}") from error
     if not isinstance(loaded, PreTrainedTokenizerFast):
         raise ModelError(f"the tokenizer of {spec} is no fast tokenizer ({type(loaded).__name__})")
     return FastTokenizer(loaded, name=spec, eos=eos)

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
 from draftproof.algorithms.interfaces import Query
 from draftproof.algorithms.laws import Law, TensorLaw
 from draftproof.algorithms.models.cache import Layout, Match, Pool, cover, left_padded, right_padded, uncroppable
-from draftproof.algorithms.models.zoo import ModelError, resolve
+from draftproof.algorithms.models.zoo import ModelError, first_line, resolve
 
 CACHE_BYTES = 512 << 20
 _CROPPABLE = frozenset({"DynamicLayer", "DynamicSlidingWindowLayer", "DummyLayer"})
@@ -42,16 +42,25 @@ def load_model(
     place = resolve(spec)
     local = isinstance(place, Path)
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             str(place),
             dtype=dtype or "auto",
             revision=None if local else revision,
             local_files_only=local,
             use_safetensors=True,
             trust_remote_code=False,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # refused below, in words that name the tensor
         )
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise ModelError(f"the model {spec} cannot be loaded from {place}: {error}") from error
+    except Exception as error:  # a damaged folder makes the libraries raise nearly anything
+        raise ModelError(f"the model {spec} cannot be loaded from {place}: {first_line(error)}") from error
+    model, info = loaded
+    # transformers fills weights that are not there with random numbers: that would be another model.
+    for what in ("missing_keys", "mismatched_keys"):
+        if info.get(what):
+            raise ModelError(
+                f"the weights of {spec} do not fit its config.json: {what} {sorted(map(str, info[what]))[:3]}"
+            )
     return TransformersModel(model.to(device), name=spec, use_cache=use_cache)
 
 
@@ -195,6 +204,8 @@ def _declared_eos(model: PreTrainedModel, size: int) -> frozenset[int]:
     if declared is None:
         declared = getattr(model.config.get_text_config(decoder=True), "eos_token_id", None)
     ids = () if declared is None else (declared,) if isinstance(declared, int) else tuple(declared)
+    if not all(isinstance(token, int) for token in ids):
+        raise ModelError(f"the model declares an EOS that is no token id: {declared!r}")
     return frozenset(token for token in ids if 0 <= token < size)
 
 

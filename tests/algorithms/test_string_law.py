@@ -139,6 +139,16 @@ def test_a_tree_that_is_too_large_says_what_to_change() -> None:
             psi(drafting)
 
 
+def test_a_tree_with_too_many_drafts_is_refused_before_their_texts_are_encoded() -> None:
+    drafting = first_token(("a", "b"), ("a", "b"), FixedLookahead(2))  # 2 drafts of one token, 4 of two
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(string_law, "DRAFTS_LIMIT", 6)
+        assert sum(psi(drafting).values()) == 1
+        patch.setattr(string_law, "DRAFTS_LIMIT", 5)
+        with pytest.raises(PsiTooLarge, match="more than 5 drafts; lower the lookahead or truncate"):
+            psi(drafting)
+
+
 # Properties.
 
 

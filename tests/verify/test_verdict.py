@@ -163,9 +163,9 @@ def test_tokens_left_out_at_a_threshold_are_told() -> None:
     )
 
 
-def test_laws_that_are_equal_because_no_draft_is_ever_accepted_are_vacuous() -> None:
+def test_laws_that_are_equal_where_no_draft_is_ever_accepted_decide_nothing() -> None:
     never = replace(EXACT, comparisons=tuple(replace(one, accepted=False) for one in EXACT.comparisons))
-    assert judge_exact(never).kind == Kind.VACUOUS
+    assert judge_exact(never).kind == Kind.INCONCLUSIVE
     assert judge_exact(replace(EXACT, comparisons=(*EXACT.comparisons, *never.comparisons))).kind == Kind.EXACT
 
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
@@ -17,6 +17,7 @@ from draftproof.algorithms.processors import Processor, Temperature, TopK, TopP
 from draftproof.verify.audit import BAD_INPUT, PROMPTS, SAMPLED_CONTROLS, Plan, audit, builder
 from draftproof.verify.commands.progress import TerminalListener
 from draftproof.verify.controls import CONTROLS
+from draftproof.verify.evidence import AuditEvidence
 from draftproof.verify.pairs import PAIRS, Library, Pair, suited
 from draftproof.verify.report.losslessness import write_report
 from draftproof.verify.sampling import Sampling
@@ -45,7 +46,9 @@ def audit_command(
     drafter: Annotated[str | None, typer.Option(help="Its drafter; SPEC@N ends a model after N layers.")] = None,
     lookahead: Annotated[int, typer.Option(help="Drafted tokens per step when sampling.")] = 3,
     max_new_tokens: Annotated[int, typer.Option(help="Tokens per sampled output.")] = 32,
-    repeats: Annotated[int, typer.Option(help="Sampled outputs per prompt; 0 samples nothing.")] = -1,
+    repeats: Annotated[
+        int, typer.Option(help="Sampled outputs per prompt; 0 samples none, -1 takes 24 (zoo), 4 (your own), 1 (real).")
+    ] = -1,
     prompts: Annotated[int, typer.Option(help="Prompts that are sampled from.")] = 8,
     prompt: Annotated[list[str] | None, typer.Option(help="A prompt of your own, repeatable.")] = None,
     exact_tokens: Annotated[int, typer.Option(help="Tokens of the enumerated joint law of float models.")] = 3,
@@ -98,18 +101,15 @@ def audit_command(
                 rounding=ROUNDING[dtype],
             ),
             sampled_prompts=_at_least(1, prompts, "--prompts"),
-            exact_tokens=_at_least(1, exact_tokens, "--exact-tokens"),
+            exact_tokens=_at_least(2, exact_tokens, "--exact-tokens"),
             exact_top_k=_at_least(1, exact_top_k, "--exact-top-k"),
             prompt_texts=tuple(prompt) if prompt else PROMPTS,
         )
         with TerminalListener(quiet=as_json) as listener:
             evidence = audit(plan, library, listener)
-        report = write_report(evidence, plan, output)
+        report = _written(evidence, plan, output)
     except (*BAD_INPUT, UsageError) as error:
         typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(USAGE_OR_TOOL_ERROR) from None
-    except OSError as error:
-        typer.echo(f"error: the report cannot be written: {error}", err=True)
         raise typer.Exit(USAGE_OR_TOOL_ERROR) from None
     if as_json:
         typer.echo(json.dumps(report, indent=2))
@@ -136,14 +136,14 @@ def _processors(temperature: float, top_k: int | None, top_p: float | None) -> t
 
 
 def _pairs(pair: str, target: str | None, drafter: str | None, library: Library) -> tuple[Pair, ...]:
+    if pair not in (*PAIRS, "none"):
+        raise UsageError(f"there is no pair {pair!r}; known: {', '.join(PAIRS)}, none")
     if (target is None) != (drafter is None):
         raise UsageError("--target and --drafter go together: give both, or choose a --pair")
     if target is not None and drafter is not None:
         return (library.pair(target, drafter),)
     if pair == "none":
         return ()
-    if pair not in PAIRS:
-        raise UsageError(f"there is no pair {pair!r}; known: {', '.join(PAIRS)}, none")
     for one in PAIRS[pair]:  # a missing model must show before minutes of work
         library.check(one)
     return PAIRS[pair]
@@ -160,6 +160,13 @@ def _check_suited(asked: Sequence[str] | None, subjects: Sequence[str], pairs: t
                 "use tli, union, slem or slrs"
             )
         typer.echo(f"{subject} runs on toys only: {pairs[0].name} do not share a vocabulary", err=True)
+
+
+def _written(evidence: AuditEvidence, plan: Plan, output: Path) -> dict[str, Any]:
+    try:
+        return write_report(evidence, plan, output)
+    except OSError as error:
+        raise UsageError(f"the report cannot be written to {output}: {error}") from None
 
 
 def _check_writable(output: Path) -> None:

@@ -5,6 +5,8 @@ tokens, is uniform on [0, 1), given all that came before. So the transforms of a
 uniforms, and one goodness-of-fit test pools every prompt. The order decides what is seen: by the target's probability
 it sees laws that are too sharp or too flat, by the ratio P / Q it sees laws that lean to the drafter.
 
+But: where EOS ends an output the number of tokens depends on the tokens, and the test takes it as fixed.
+
 Source: Rosenblatt 1952 (the transform); Massart 1990 (the Dvoretzky-Kiefer-Wolfowitz bound with its constant).
 """
 
@@ -45,16 +47,18 @@ def detectable_deviation(tokens: int, alpha: float, power: float = 0.99) -> floa
     """The Kolmogorov distance that a test of level `alpha` on so many tokens sees with probability at least `power`.
 
     By the DKW bound the empirical distance is within sqrt(ln(2 / (1 - power)) / 2n) of the true one with probability
-    `power`, and the test refutes at sqrt(ln(2 / alpha) / 2n) at the latest. At most 1: nothing larger exists.
+    `power`, and the test refutes at sqrt(ln(2 / alpha) / 2n) at the latest. A value of 1 or more says that nothing
+    would be seen for certain; infinite for no tokens.
     """
     if not tokens:
-        return 1.0
-    return min(1.0, math.sqrt(math.log(2 / alpha) / (2 * tokens)) + math.sqrt(math.log(2 / (1 - power)) / (2 * tokens)))
+        return math.inf
+    return math.sqrt(math.log(2 / alpha) / (2 * tokens)) + math.sqrt(math.log(2 / (1 - power)) / (2 * tokens))
 
 
 def acceptance_margin(trials: int, alpha: float) -> float:
     """How far measured acceptance may be from the mean of its known probabilities, two-sided at level `alpha`.
 
-    Azuma-Hoeffding for differences in an interval of length 1: sqrt(ln(2 / alpha) / 2n). At most 1.
+    Azuma-Hoeffding for differences in an interval of length 1: sqrt(ln(2 / alpha) / 2n). A margin of 1 or more
+    refutes nothing; infinite for no trials.
     """
-    return min(1.0, math.sqrt(math.log(2 / alpha) / (2 * trials))) if trials else 1.0
+    return math.sqrt(math.log(2 / alpha) / (2 * trials)) if trials else math.inf

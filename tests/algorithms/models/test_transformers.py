@@ -1,9 +1,12 @@
 """Cached, batched laws of transformers models against single uncached forward passes."""
 
 import random
+import shutil
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import (
     BloomConfig,
     BloomForCausalLM,
@@ -23,6 +26,7 @@ from draftproof.algorithms.interfaces import LanguageModel
 from draftproof.algorithms.models.transformers import TransformersModel, load_model
 from draftproof.algorithms.models.zoo import ModelError
 from draftproof.corpora.zoo import NAMES, folder
+from draftproof.corpora.zoo import folder as zoo_folder
 
 SIZE = 23
 SHAPE = {"vocab_size": SIZE, "hidden_size": 16, "num_hidden_layers": 3, "intermediate_size": 32}
@@ -360,3 +364,35 @@ def test_real_models(spec):
     long = tuple(1000 + (7 * i) % 500 for i in range(600 if spec == "gemma3" else 60))
     for queries in ([(text, (331,))], [((*text, 331, 332), (5, 6)), (long, ())], [((*long, 9), (8, 7)), (text, (1,))]):
         assert_same(subject.model, queries, subject.laws(queries), within=1e-4)
+
+
+def test_weights_that_do_not_fit_their_config_are_refused_and_never_made_up(tmp_path: Path) -> None:
+    """transformers would fill in random numbers: the audited model would not be the user's."""
+    whole = zoo_folder("byte-bpe-small")
+    tensors = load_file(whole / "model.safetensors")
+    for name, spoilt in {
+        "missing": {key: tensor for key, tensor in tensors.items() if "layers.0.mlp.up_proj" not in key},
+        "mismatched": {
+            key: tensor[:, :-1].contiguous() if "layers.0.mlp.up_proj" in key else tensor
+            for key, tensor in tensors.items()
+        },
+    }.items():
+        folder = tmp_path / name
+        shutil.copytree(whole, folder)
+        save_file(spoilt, folder / "model.safetensors", metadata={"format": "pt"})
+        with pytest.raises(ModelError, match=f"do not fit its config.json: {name}_keys .*up_proj"):
+            load_model(str(folder))
+
+
+def test_a_damaged_folder_is_refused_in_one_line(tmp_path: Path) -> None:
+    for name, file, content in (
+        ("weights", "model.safetensors", b"\xff" * 64),
+        ("config", "config.json", b'{"model_type": "llama", "hidden_size": -1}'),
+        ("eos", "generation_config.json", b'{"eos_token_id": "x"}'),
+    ):
+        folder = tmp_path / name
+        shutil.copytree(zoo_folder("byte-bpe-small"), folder)
+        (folder / file).write_bytes(content)
+        with pytest.raises(ModelError) as refusal:
+            load_model(str(folder))
+        assert len(str(refusal.value).splitlines()) == 1

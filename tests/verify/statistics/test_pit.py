@@ -1,5 +1,7 @@
 """Transforms, the test of their uniformity, and what a pass of it is worth."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -110,11 +112,11 @@ def test_the_statistic_is_the_kolmogorov_distance() -> None:
 def test_more_tokens_and_a_larger_budget_see_smaller_deviations() -> None:
     seen = [detectable_deviation(tokens, 1e-6) for tokens in (1, 10, 100, 1_000, 10_000)]
     assert seen == sorted(seen, reverse=True)
-    assert seen[0] == 1.0
+    assert seen[0] > 1.0  # nothing would be seen for certain
     assert seen[-1] < 0.05
     assert detectable_deviation(1_000, 1e-3) < detectable_deviation(1_000, 1e-6)
     assert detectable_deviation(1_000, 1e-6, power=0.9) < detectable_deviation(1_000, 1e-6, power=0.99)
-    assert detectable_deviation(0, 1e-6) == 1.0
+    assert detectable_deviation(0, 1e-6) == math.inf
 
 
 def test_a_detectable_deviation_is_detected() -> None:
@@ -143,7 +145,8 @@ def test_half_of_a_detectable_deviation_is_mostly_missed() -> None:
 
 
 def test_the_acceptance_margin_covers_coins_of_known_bias() -> None:
-    assert acceptance_margin(0, 1e-6) == acceptance_margin(1, 1e-6) == 1.0
+    assert acceptance_margin(0, 1e-6) == math.inf
+    assert acceptance_margin(1, 1e-6) > 1.0
     margins = [acceptance_margin(trials, 1e-6) for trials in (10, 100, 1_000)]
     assert margins == sorted(margins, reverse=True)
     assert acceptance_margin(800, 2 * np.exp(-4)) == pytest.approx(0.05)  # sqrt(4 / 1600)
