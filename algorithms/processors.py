@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import LanguageModel, Query
-from draftproof.algorithms.laws import ExactLaw, Law
+from draftproof.algorithms.laws import Law
 
 
 class Processor(Protocol):

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import Decoder, State, Step
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import LanguageModel, Query
-from draftproof.algorithms.laws import ExactLaw, Law, TensorLaw
+from draftproof.algorithms.laws import Law
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 from draftproof.algorithms.requests import Choose, Program
@@ -22,6 +23,7 @@ from draftproof.algorithms.slem import ModelDrafter, Slem
 from draftproof.algorithms.slrs import Slrs
 from draftproof.algorithms.speculative_sampling import SpeculativeSampling
 from draftproof.algorithms.string_law import FirstToken, FixedLookahead, StopAtLength
+from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.algorithms.tli import tli
 from draftproof.algorithms.union import union
 from draftproof.verify.exact import law_of, output_law

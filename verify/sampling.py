@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from draftproof.algorithms.decoding import Output, State, Step, decode
 from draftproof.algorithms.drivers import RandomCoins, sample_batch
 from draftproof.algorithms.interfaces import LanguageModel, Query
-from draftproof.algorithms.laws import TensorLaw
 from draftproof.algorithms.processors import Processed
+from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.algorithms.tli import MappedDrafter
 from draftproof.algorithms.vocabulary import Vocabularies
 from draftproof.verify.comparison import Build

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from draftproof.algorithms.laws import ExactLaw
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 from draftproof.corpora.toys import NAMES, vocabulary

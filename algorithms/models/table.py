@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import Query
-from draftproof.algorithms.laws import ExactLaw, Law
+from draftproof.algorithms.laws import Law
 
 Rule = Callable[[tuple[int, ...]], ExactLaw]
 """A context's law. An empty law is allowed for drafters only."""

@@ -17,9 +17,10 @@ import torch
 from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
 
 from draftproof.algorithms.interfaces import Query
-from draftproof.algorithms.laws import Law, TensorLaw
+from draftproof.algorithms.laws import Law
 from draftproof.algorithms.models.cache import Layout, Match, Pool, cover, left_padded, right_padded, uncroppable
 from draftproof.algorithms.models.zoo import ModelError, first_line, resolve
+from draftproof.algorithms.tensor_law import TensorLaw
 
 CACHE_BYTES = 512 << 20
 _CROPPABLE = frozenset({"DynamicLayer", "DynamicSlidingWindowLayer", "DummyLayer"})

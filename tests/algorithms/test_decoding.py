@@ -20,8 +20,8 @@ from draftproof.algorithms.decoding import (
     decode,
 )
 from draftproof.algorithms.drivers import RandomCoins, run_script, sample, sample_batch
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import LanguageModel
-from draftproof.algorithms.laws import ExactLaw
 from draftproof.algorithms.models.table import TableModel, explicit
 from draftproof.algorithms.requests import Program
 from draftproof.algorithms.speculative_sampling import SpeculativeSampling

@@ -23,8 +23,10 @@ from draftproof.algorithms.drivers import (
     sample_batch,
     without_residuals,
 )
-from draftproof.algorithms.laws import ExactLaw, Law, TensorLaw
+from draftproof.algorithms.exact_law import ExactLaw
+from draftproof.algorithms.laws import Law
 from draftproof.algorithms.requests import Accept, Choose, ChooseResidual, Laws, Program, Together, mass_in
+from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.verify.exact import law_of
 
 LAST = 1 - 2**-53

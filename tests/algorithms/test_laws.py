@@ -11,7 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftproof.algorithms.laws import ExactLaw, IdMap, LawError, TensorLaw
+from draftproof.algorithms.exact_law import ExactLaw
+from draftproof.algorithms.laws import IdMap, LawError
+from draftproof.algorithms.tensor_law import TensorLaw
 
 HALF, QUARTER, THIRD = Fraction(1, 2), Fraction(1, 4), Fraction(1, 3)
 LAST = 1 - 2**-53

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftproof.algorithms.laws import ExactLaw, Law, LawError, TensorLaw
+from draftproof.algorithms.exact_law import ExactLaw
+from draftproof.algorithms.laws import Law, LawError
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.processors import (
     MinP,
@@ -20,6 +21,7 @@ from draftproof.algorithms.processors import (
     TopK,
     TopP,
 )
+from draftproof.algorithms.tensor_law import TensorLaw
 
 # Masses that floats hold exactly: 1/2, 1/8, 1/8, 1/4, 0.
 LAW = ExactLaw({0: Fraction(1, 8), 1: Fraction(1, 2), 2: Fraction(1, 8), 3: Fraction(1, 4)}, 5)

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from draftproof.algorithms.decoding import DecoderError
-from draftproof.algorithms.laws import ExactLaw, TensorLaw
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.models.table import TableModel, explicit
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
+from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.algorithms.tli import MappedDrafter, tli
 from draftproof.algorithms.vocabulary import Vocabularies
 from draftproof.corpora.toys import NAMES, vocabulary

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from draftproof.algorithms.decoding import State, Step
-from draftproof.algorithms.laws import ExactLaw
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.models.table import explicit
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 from draftproof.algorithms.requests import Program

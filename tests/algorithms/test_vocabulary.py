@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from draftproof.algorithms.decoding import DecoderError
-from draftproof.algorithms.laws import ExactLaw
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 from draftproof.algorithms.vocabulary import Vocabularies
 

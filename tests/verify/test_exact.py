@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import begin, decode
-from draftproof.algorithms.laws import ExactLaw
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.models.table import explicit
 from draftproof.algorithms.requests import Accept, Choose, ChooseResidual, Laws, Program, Together, mass_in
 from draftproof.verify.exact import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from draftproof.algorithms.laws import ExactLaw
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 from draftproof.algorithms.models.zoo import ModelError
 from draftproof.algorithms.processors import Processed, Temperature

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 import torch
 
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import LanguageModel, Query
-from draftproof.algorithms.laws import ExactLaw, Law, TensorLaw
+from draftproof.algorithms.laws import Law
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.processors import Processed, TopK
+from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.verify.comparison import Build
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.evidence import SampleEvidence

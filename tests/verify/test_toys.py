@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from draftproof.algorithms.decoding import Step, Trial, decode
-from draftproof.algorithms.laws import ExactLaw, Law, Mass
+from draftproof.algorithms.exact_law import ExactLaw
+from draftproof.algorithms.laws import Law, Mass
 from draftproof.algorithms.requests import Accept, Choose, ChooseResidual, Program
 from draftproof.algorithms.speculative_sampling import SpeculativeSampling
 from draftproof.verify.comparison import compare, deviation

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import torch
 from scipy import stats
 
-from draftproof.algorithms.laws import TensorLaw
+from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.verify.evidence import OrderTest
 
 

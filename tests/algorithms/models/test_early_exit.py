@@ -13,10 +13,10 @@ from transformers import (
 )
 
 from draftproof.algorithms.interfaces import Query
-from draftproof.algorithms.laws import TensorLaw
 from draftproof.algorithms.models.early_exit import early_exit, without_layers
 from draftproof.algorithms.models.transformers import TransformersModel
 from draftproof.algorithms.models.zoo import ModelError
+from draftproof.algorithms.tensor_law import TensorLaw
 
 SHAPE = {
     "vocab_size": 19,

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import LanguageModel
-from draftproof.algorithms.laws import ExactLaw
 from draftproof.algorithms.models.table import TableModel, explicit
 
 HALF = Fraction(1, 2)

@@ -9,7 +9,8 @@ import pytest
 
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import Decoder, decode
-from draftproof.algorithms.laws import ExactLaw, Law, Mass
+from draftproof.algorithms.exact_law import ExactLaw
+from draftproof.algorithms.laws import Law, Mass
 from draftproof.algorithms.models.table import TableModel, explicit
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
 from draftproof.algorithms.processors import Processed, Temperature

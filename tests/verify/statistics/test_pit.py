@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from draftproof.algorithms.laws import TensorLaw
+from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.verify.statistics.pit import (
     acceptance_margin,
     detectable_deviation,
