@@ -38,6 +38,22 @@ class LanguageModel(Protocol):
         ...
 
 
+class WrappedModel:
+    """The base of a model around another of the same ids: it passes `size` and `eos` on, and leaves `laws` to do."""
+
+    model: LanguageModel
+
+    @property
+    def size(self) -> int:
+        """Number of token ids."""
+        return self.model.size
+
+    @property
+    def eos(self) -> frozenset[int]:
+        """The ids that end an output."""
+        return self.model.eos
+
+
 @runtime_checkable
 class Tokenizer(Protocol):
     """A map between text and ids. `decode(encode(text)) == text` is *not* assumed: that is what is audited."""

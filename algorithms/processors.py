@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from draftproof.algorithms.exact_law import ExactLaw
-from draftproof.algorithms.interfaces import LanguageModel, Query
+from draftproof.algorithms.interfaces import LanguageModel, Query, WrappedModel
 from draftproof.algorithms.laws import Law
 
 
@@ -116,21 +116,11 @@ class Rationalise:
 
 
 @dataclass(frozen=True)
-class Processed:
+class Processed(WrappedModel):
     """A model whose laws go through processors, in order."""
 
     model: LanguageModel
     processors: tuple[Processor, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of token ids."""
-        return self.model.size
-
-    @property
-    def eos(self) -> frozenset[int]:
-        """The ids that end an output."""
-        return self.model.eos
 
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         """The processed laws, each with the history of its own position."""
@@ -145,23 +135,13 @@ class Processed:
         return law
 
 
-class Remembered:
+class Remembered(WrappedModel):
     """A model whose laws are computed once per context and kept: for enumeration, where contexts recur."""
 
     def __init__(self, model: LanguageModel) -> None:
         """Keeps every law; for models whose laws are small (truncated, exact)."""
         self.model = model
         self._laws: dict[tuple[int, ...], Law] = {}
-
-    @property
-    def size(self) -> int:
-        """Number of token ids."""
-        return self.model.size
-
-    @property
-    def eos(self) -> frozenset[int]:
-        """The ids that end an output."""
-        return self.model.eos
 
     @property
     def contexts(self) -> int:

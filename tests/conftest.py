@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import Decoder, State, Step
 from draftproof.algorithms.exact_law import ExactLaw
-from draftproof.algorithms.interfaces import LanguageModel, Query
+from draftproof.algorithms.interfaces import LanguageModel, Query, WrappedModel
 from draftproof.algorithms.laws import Law
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
@@ -47,37 +47,21 @@ class Toy:
 
 
 @dataclass(frozen=True)
-class Floats:
+class Floats(WrappedModel):
     """A table model whose laws are handed out as float64 tensors."""
 
     model: LanguageModel
-
-    @property
-    def size(self) -> int:
-        return self.model.size
-
-    @property
-    def eos(self) -> frozenset[int]:
-        return self.model.eos
 
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         return [[tensor_law(law) for law in laws] for laws in self.model.laws(queries)]
 
 
-class Counting:
+class Counting(WrappedModel):
     """A model that notes every call and its queries."""
 
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
         self.calls: list[tuple[Query, ...]] = []
-
-    @property
-    def size(self) -> int:
-        return self.model.size
-
-    @property
-    def eos(self) -> frozenset[int]:
-        return self.model.eos
 
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         self.calls.append(tuple(queries))

@@ -8,6 +8,7 @@ import typer
 from draftproof.verify.commands import models
 from draftproof.verify.commands.audit import audit_command
 from draftproof.verify.commands.controls import list_controls
+from draftproof.verify.commands.exits import USAGE_OR_TOOL_ERROR
 
 app = typer.Typer(name="draftproof", no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -31,8 +32,8 @@ def main() -> None:
         app()
     except BrokenPipeError:  # who read the findings has stopped reading
         sys.stderr.write("error: standard output was closed\n")
-        sys.exit(2)
+        sys.exit(USAGE_OR_TOOL_ERROR)
     except Exception:
         traceback.print_exc()
         typer.echo("error: draftproof broke; please report this with the command and the lines above", err=True)
-        sys.exit(2)
+        sys.exit(USAGE_OR_TOOL_ERROR)

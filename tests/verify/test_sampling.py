@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from draftproof.algorithms.exact_law import ExactLaw
-from draftproof.algorithms.interfaces import LanguageModel, Query
+from draftproof.algorithms.interfaces import LanguageModel, Query, WrappedModel
 from draftproof.algorithms.laws import Law
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.processors import Processed, TopK
@@ -121,7 +121,7 @@ def test_exact_laws_are_not_sampled(toys: Any) -> None:
 
 
 @dataclass(frozen=True)
-class StaleInSteps:
+class StaleInSteps(WrappedModel):
     """Faulty as a cache that is not cropped: after committed tokens, every other context gets the law before it.
 
     The pass that checks asks from the prompt on, and is served rightly.
@@ -129,14 +129,6 @@ class StaleInSteps:
 
     model: LanguageModel
     prompt_lengths: frozenset[int]
-
-    @property
-    def size(self) -> int:
-        return self.model.size
-
-    @property
-    def eos(self) -> frozenset[int]:
-        return self.model.eos
 
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         return [self._laws(context, drafted) for context, drafted in queries]
@@ -176,18 +168,10 @@ def test_a_stale_cache_is_seen(toys: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Hides:
+class Hides(WrappedModel):
     """A model that, where it checks, gives a token no mass."""
 
     model: LanguageModel
-
-    @property
-    def size(self) -> int:
-        return self.model.size
-
-    @property
-    def eos(self) -> frozenset[int]:
-        return self.model.eos
 
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         answers = self.model.laws(queries)

@@ -15,6 +15,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from draftproof.algorithms.processors import Processor, Temperature, TopK, TopP
 from draftproof.verify.audit import BAD_INPUT, PROMPTS, SAMPLED_CONTROLS, Plan, audit, builder
+from draftproof.verify.commands.exits import USAGE_OR_TOOL_ERROR
 from draftproof.verify.commands.progress import TerminalListener
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.evidence import AuditEvidence
@@ -23,8 +24,6 @@ from draftproof.verify.report.losslessness import write_report
 from draftproof.verify.sampling import Sampling
 from draftproof.verify.settings import BUILDERS
 from draftproof.verify.verdict import exit_code
-
-USAGE_OR_TOOL_ERROR = 2
 
 ROUNDING = {"float64": 1e-6, "float32": 1e-3, "float16": 0.05, "bfloat16": 0.2}
 """Relative errors of probabilities that a model's dtype explains: well above what passes of different shapes show."""

@@ -19,10 +19,9 @@ from rich.progress import Progress as Bar
 
 from draftproof.algorithms.models import zoo
 from draftproof.algorithms.models.fetch import Progress, fetch
+from draftproof.verify.commands.exits import USAGE_OR_TOOL_ERROR
 
 app = typer.Typer(no_args_is_help=True, help="The models draftproof can audit with: tiny ones it ships, real ones.")
-
-USAGE_OR_TOOL_ERROR = 2
 
 
 @dataclass(frozen=True)
