@@ -34,6 +34,8 @@ class ExactLaw:
     @classmethod
     def normalised(cls, masses: Mapping[int, Fraction], size: int) -> ExactLaw:
         """The law proportional to non-negative `masses`; empty where they are all zero."""
+        if any(mass < 0 for mass in masses.values()):
+            raise LawError(f"a law has a negative mass: {dict(masses)}")
         total = sum(masses.values(), Fraction(0))
         return cls({token: mass / total for token, mass in masses.items()} if total else {}, size)
 
@@ -103,6 +105,16 @@ class ExactLaw:
     def restrict(self, ids: Collection[int]) -> ExactLaw:
         """The law given that the id is one of `ids`; empty where they have no mass."""
         return self.normalised({token: mass for token, mass in self.items() if token in ids}, self.size)
+
+    def weighted(self, weights: Mapping[int, Fraction]) -> ExactLaw:
+        """The law of this size proportional to `weights`; empty where they are all zero."""
+        return self.normalised(weights, self.size)
+
+    def reweighted(self, factors: Mapping[int, Fraction]) -> ExactLaw:
+        """The law proportional to P(x) * factors[x], ids without a factor keeping theirs: 1."""
+        return self.normalised(
+            {token: mass * Fraction(factors.get(token, 1)) for token, mass in self.items()}, self.size
+        )
 
     def pushforward(self, id_map: IdMap) -> ExactLaw:
         """The law of `id_map[x]`; masses of merged ids are summed."""

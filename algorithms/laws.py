@@ -126,6 +126,20 @@ class Law(Protocol):
         """
         ...
 
+    def weighted(self, weights: Mapping[int, Mass]) -> Law:
+        """The law of this kind and size proportional to `weights`, ids without one having none; empty for all zero.
+
+        Raises LawError where a weight is negative or not finite, or its id is outside 0..size-1.
+        """
+        ...
+
+    def reweighted(self, factors: Mapping[int, Mass]) -> Law:
+        """The law proportional to P(x) * factors[x], ids without a factor keeping theirs: 1.
+
+        Ids outside 0..size-1 are passed over. Raises LawError where a factor is negative or not finite.
+        """
+        ...
+
     def pushforward(self, id_map: IdMap) -> Law:
         """The law of `id_map[x]` on ids 0..id_map.size-1; masses of merged ids are summed.
 

@@ -1,4 +1,4 @@
-"""Processors of laws (temperature, top-k, top-p, min-p) and the model that a processed model is.
+"""Processors of laws (temperature, top-k, top-p, min-p, presence penalty) and the model that a processed model is.
 
 A processed law *is* the declared law: decoders see target and drafter only through their processors, so the law in a
 ratio is always the law that was sampled. One text serves fractions and tensors.
@@ -104,6 +104,25 @@ class MinP:
         most = law[law.argmax()]
         least = type(most)(self.ratio) * most  # in the law's own kind: a float times a fraction is a rounded float
         return law.restrict(tuple(token for token, mass in law.items() if mass >= least))
+
+
+@dataclass(frozen=True)
+class PresencePenalty:
+    """The law proportional to P(x) times `factor` for every id of the history: a presence penalty of -ln(factor).
+
+    The one processor here that depends on the history, so the one that shows whether each position has its own.
+    """
+
+    factor: Fraction
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a factor that is not positive: the law could become empty."""
+        if not 0 < self.factor < float("inf"):
+            raise ValueError(f"a presence penalty needs a finite factor above 0, not {self.factor}")
+
+    def __call__(self, law: Law, history: tuple[int, ...]) -> Law:
+        """The penalised law."""
+        return law if law.empty else law.reweighted(dict.fromkeys(history, self.factor))
 
 
 @dataclass(frozen=True)

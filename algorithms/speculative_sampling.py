@@ -85,7 +85,7 @@ class SpeculativeSampling:
         """Keeps drafted tokens up to the first failed coin, then adds a recovered or a bonus token."""
         accepted = yield Accept(self.ratios(drafted, draft_laws, target_laws))
         if accepted < len(drafted):
-            last = yield from self.recover(accepted, draft_laws, target_laws)
+            last = yield from self.recover(accepted, drafted, draft_laws, target_laws)
         else:
             last = yield from self.bonus(target_laws)
         tested = zip(target_laws, draft_laws[: accepted + 1], strict=False)
@@ -105,8 +105,10 @@ class SpeculativeSampling:
             for token, draft_law, target_law in zip(drafted, draft_laws, target_laws, strict=False)
         )
 
-    def recover(self, position: int, draft_laws: Sequence[Law], target_laws: Sequence[Law]) -> Program[int]:
-        """Draws the recovered token from the residual at the position of the rejected token."""
+    def recover(
+        self, position: int, drafted: tuple[int, ...], draft_laws: Sequence[Law], target_laws: Sequence[Law]
+    ) -> Program[int]:
+        """Draws the recovered token from the residual at the position of the rejected token, `drafted[position]`."""
         token: int = yield ChooseResidual(target_laws[position], mass_in(draft_laws[position]))
         return token
 

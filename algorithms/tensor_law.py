@@ -5,7 +5,7 @@ Claims: SS-3, SS-4, SS-6.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 import torch
@@ -114,6 +114,21 @@ class TensorLaw:
         kept = torch.zeros_like(self.probabilities)
         kept[index] = self.probabilities[index]
         return self.checked(kept)
+
+    def weighted(self, weights: Mapping[int, float]) -> TensorLaw:
+        """The law of this size proportional to `weights`; empty where they are all zero."""
+        if any(not 0 <= token < self.size for token in weights):
+            raise LawError(f"a law on ids 0..{self.size - 1} has mass elsewhere")
+        dense = torch.zeros_like(self.probabilities)
+        dense[list(weights)] = torch.tensor(list(weights.values()), dtype=torch.float64).to(dense)
+        return self.checked(dense)
+
+    def reweighted(self, factors: Mapping[int, float]) -> TensorLaw:
+        """The law proportional to P(x) * factors[x], ids without a factor keeping theirs: 1."""
+        ids = [token for token in factors if 0 <= token < self.size]
+        scaled = self.probabilities.clone()
+        scaled[ids] *= torch.tensor([float(factors[token]) for token in ids], dtype=torch.float64).to(scaled)
+        return self.checked(scaled)
 
     def pushforward(self, id_map: IdMap) -> TensorLaw:
         """The law of `id_map[x]`; masses of merged ids are summed."""

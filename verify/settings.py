@@ -5,12 +5,12 @@ speculative sampling runs too.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from draftproof.algorithms.autoregressive import Autoregressive
 from draftproof.algorithms.decoding import Decoder
 from draftproof.algorithms.interfaces import LanguageModel, Tokenizer
-from draftproof.algorithms.processors import Processed, TopK
+from draftproof.algorithms.processors import Processed, Processor, TopK
 from draftproof.algorithms.slem import ModelDrafter, Slem
 from draftproof.algorithms.slrs import Slrs
 from draftproof.algorithms.speculative_sampling import SpeculativeSampling
@@ -42,6 +42,15 @@ class Setting:
     def text_drafter(self) -> ModelDrafter:
         """The drafter on the string level."""
         return ModelDrafter(self.drafter, self.draft_tokenizer)
+
+
+def processed(setting: Setting, processors: tuple[Processor, ...]) -> Setting:
+    """The setting with processors on target and drafter: the processed laws are the declared ones."""
+    if not processors:
+        return setting
+    return replace(
+        setting, target=Processed(setting.target, processors), drafter=Processed(setting.drafter, processors)
+    )
 
 
 def _slrs(setting: Setting) -> Decoder:

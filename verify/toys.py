@@ -14,8 +14,9 @@ from fractions import Fraction
 from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.models.toy_tokenizer import ToyTokenizer
+from draftproof.algorithms.processors import Processor
 from draftproof.corpora.toys import NAMES, vocabulary
-from draftproof.verify.settings import SHARED_VOCABULARY, Setting
+from draftproof.verify.settings import SHARED_VOCABULARY, Setting, processed
 
 Rows = tuple[tuple[int, ...], ...]
 """Weights per token; row 2 * (last id + 1) + (position mod 2), last id -1 at the start."""
@@ -35,12 +36,13 @@ class Toy:
     draft_rows: Rows
     lookahead: int = 3
     max_new_tokens: int = 4
+    processors: tuple[Processor, ...] = ()
 
     @property
     def setting(self) -> Setting:
-        """The toy as a setting with an empty prompt."""
+        """The toy as a setting with an empty prompt; its processors are on both models."""
         target_tokenizer, draft_tokenizer = ToyTokenizer(self.target_strings), ToyTokenizer(self.draft_strings)
-        return Setting(
+        raw = Setting(
             self.name,
             _model(self.target_rows, target_tokenizer),
             target_tokenizer,
@@ -51,6 +53,7 @@ class Toy:
             psi_lookahead=min(2, self.lookahead),
             max_new_tokens=self.max_new_tokens,
         )
+        return processed(raw, self.processors)
 
 
 def row_of(context: tuple[int, ...]) -> int:

@@ -310,3 +310,37 @@ def test_laws_of_equal_masses_and_size_are_equal() -> None:
     assert ExactLaw({0: Fraction(1)}, 1) == ExactLaw({0: Fraction(1)}, 1)
     assert ExactLaw({0: Fraction(1)}, 1) != ExactLaw({0: Fraction(1)}, 2)
     assert len({ExactLaw({0: HALF, 1: HALF}, 2), ExactLaw({1: HALF, 0: HALF}, 2)}) == 1
+
+
+# Laws from weights.
+
+
+@pytest.mark.parametrize("make", [lambda law: law, floats])
+def test_weights_make_a_law_of_the_same_kind_by_hand(make: Callable[[ExactLaw], Any]) -> None:
+    law = make(ExactLaw({0: HALF, 1: QUARTER, 2: QUARTER}, 4))
+    new = law.weighted({3: 3 * law[1], 0: law[1], 1: 0 * law[0]})
+    assert type(new) is type(law)
+    assert new.size == 4
+    assert {token: float(mass) for token, mass in new.items()} == {0: 0.25, 3: 0.75}
+    halved = law.reweighted({0: HALF, 3: HALF, 17: HALF})
+    assert [float(halved[token]) for token in range(4)] == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
+    assert law.weighted({}).empty
+    assert law.weighted({1: 0 * law[0]}).empty
+    assert law.reweighted({0: 0, 1: 0, 2: 0}).empty
+    assert make(ExactLaw({}, 3)).reweighted({0: 2}).empty
+
+
+@pytest.mark.parametrize("make", [lambda law: law, floats])
+@pytest.mark.parametrize("weights", [{0: -1}, {0: 2, 1: -1}, {0: 1, 1: -1}, {4: 1}, {-1: 1}])
+def test_weights_of_no_law_are_refused(make: Callable[[ExactLaw], Any], weights: dict[int, int]) -> None:
+    law = make(ExactLaw({0: HALF, 1: HALF}, 4))
+    with pytest.raises(LawError):
+        law.weighted({token: Fraction(weight) for token, weight in weights.items()})
+
+
+@given(law=sixteenths(), factors=st.dictionaries(st.integers(0, 6), st.integers(0, 4)))
+def test_both_kinds_agree_on_factors(law: ExactLaw, factors: dict[int, int]) -> None:
+    exact = law.reweighted({token: Fraction(factor) for token, factor in factors.items()})
+    assert_close(floats(law).reweighted({token: float(factor) for token, factor in factors.items()}), exact)
+    total = sum(mass * factors.get(token, 1) for token, mass in law.items())
+    assert all(exact[token] * total == mass * factors.get(token, 1) for token, mass in law.items())

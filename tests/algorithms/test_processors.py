@@ -13,6 +13,7 @@ from draftproof.algorithms.laws import Law, LawError
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.processors import (
     MinP,
+    PresencePenalty,
     Processed,
     Processor,
     Rationalise,
@@ -103,7 +104,9 @@ def test_top_p_looks_beyond_its_first_portion_of_ranks() -> None:
 
 
 @pytest.mark.parametrize(
-    "processor", [Temperature(0), Temperature(0.5), TopK(2), TopP(0.5), MinP(0.5), Rationalise()], ids=repr
+    "processor",
+    [Temperature(0), Temperature(0.5), TopK(2), TopP(0.5), MinP(0.5), PresencePenalty(Fraction(2)), Rationalise()],
+    ids=repr,
 )
 @pytest.mark.parametrize("make", [lambda law: law, floats])
 def test_an_empty_law_stays_empty(make: Any, processor: Processor) -> None:
@@ -140,12 +143,21 @@ def test_rationalised_floats_are_the_rationals_they_are_up_to_their_sum(weights:
         (TopK, (0, -1)),
         (TopP, (0, -0.5, 1.001, float("nan"))),
         (MinP, (-0.1, 1.1, float("nan"))),
+        (PresencePenalty, (0, -1, float("inf"), float("nan"))),
     ],
 )
 def test_settings_outside_their_domain_are_refused(make: Any, wrong: tuple[float, ...]) -> None:
     for value in wrong:
-        with pytest.raises(ValueError, match=r"must|keep"):
+        with pytest.raises(ValueError, match=r"must|keep|needs"):
             make(value)
+
+
+@pytest.mark.parametrize("make", [lambda law: law, floats])
+def test_a_presence_penalty_weighs_the_ids_of_the_history_once(make: Any) -> None:
+    penalised = PresencePenalty(Fraction(1, 2))(make(LAW), (1, 1, 4, 900))
+    # 1/8, 1/4, 1/8, 1/4 of 3/4
+    assert [float(penalised[token]) for token in range(5)] == pytest.approx([1 / 6, 1 / 3, 1 / 6, 1 / 3, 0])
+    assert PresencePenalty(Fraction(1, 2))(make(LAW), ()).support() == LAW.support()
 
 
 class Noting:

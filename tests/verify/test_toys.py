@@ -122,7 +122,7 @@ class FilteredDraft(SpeculativeSampling):
 class ResidualSoftmaxed(SpeculativeSampling):
     """Mutant 6, with a rational stand-in for the exponential."""
 
-    def recover(self, position: int, draft_laws: Laws, target_laws: Laws) -> Program[int]:
+    def recover(self, position: int, drafted: Any, draft_laws: Laws, target_laws: Laws) -> Program[int]:
         target, draft = target_laws[position], draft_laws[position]
         weights = {token: 1 + max(Fraction(0), target[token] - draft[token]) for token in range(target.size)}
         return (yield Choose(ExactLaw.normalised(weights, target.size)))
@@ -138,7 +138,7 @@ class AcceptsTheArgmax(SpeculativeSampling):
 class RecoversFromTheNextRow(SpeculativeSampling):
     """Mutant 9."""
 
-    def recover(self, position: int, draft_laws: Laws, target_laws: Laws) -> Program[int]:
+    def recover(self, position: int, drafted: Any, draft_laws: Laws, target_laws: Laws) -> Program[int]:
         return (yield Choose(target_laws[position + 1]))
 
 
@@ -151,7 +151,9 @@ class OneCoinPerStep(SpeculativeSampling):
         law = ExactLaw({n: reach[n] - reach[n + 1] for n in range(len(ratios) + 1)}, len(ratios) + 1)
         accepted = yield Choose(law)
         last = yield from (
-            self.recover(accepted, draft_laws, target_laws) if accepted < len(drafted) else self.bonus(target_laws)
+            self.recover(accepted, drafted, draft_laws, target_laws)
+            if accepted < len(drafted)
+            else self.bonus(target_laws)
         )
         return Step((*drafted[:accepted], last), len(drafted))
 
@@ -179,7 +181,9 @@ class CountWithoutPrefix(SpeculativeSampling):
         for ratio in self.ratios(drafted, draft_laws, target_laws):
             accepted += yield Accept((ratio,))
         last = yield from (
-            self.recover(accepted, draft_laws, target_laws) if accepted < len(drafted) else self.bonus(target_laws)
+            self.recover(accepted, drafted, draft_laws, target_laws)
+            if accepted < len(drafted)
+            else self.bonus(target_laws)
         )
         return Step((*drafted[:accepted], last), len(drafted), (Trial(True, lambda: 1),))
 
@@ -211,14 +215,14 @@ class FirstUnverified(SpeculativeSampling):
 
 
 class AbsoluteResidual(SpeculativeSampling):
-    def recover(self, position: int, draft_laws: Laws, target_laws: Laws) -> Program[int]:
+    def recover(self, position: int, drafted: Any, draft_laws: Laws, target_laws: Laws) -> Program[int]:
         target, draft = target_laws[position], draft_laws[position]
         weights = {token: abs(target[token] - draft[token]) for token in range(target.size)}
         return (yield Choose(ExactLaw.normalised(weights, target.size)))
 
 
 class ResidualTheOtherWay(SpeculativeSampling):
-    def recover(self, position: int, draft_laws: Laws, target_laws: Laws) -> Program[int]:
+    def recover(self, position: int, drafted: Any, draft_laws: Laws, target_laws: Laws) -> Program[int]:
         target = target_laws[position]
 
         def draft_mass(token: int) -> Program[Mass]:

@@ -21,7 +21,9 @@ class ArgmaxDraft(SpeculativeSampling):
 class ResidualIsTarget(SpeculativeSampling):
     """Mutant 5: the residual is forgotten."""
 
-    def recover(self, position: int, draft_laws: Sequence[Law], target_laws: Sequence[Law]) -> Program[int]:
+    def recover(
+        self, position: int, drafted: tuple[int, ...], draft_laws: Sequence[Law], target_laws: Sequence[Law]
+    ) -> Program[int]:
         """A draw from the target's law."""
         token: int = yield Choose(target_laws[position])
         return token

@@ -189,7 +189,9 @@ class VerifiesWith(SpeculativeSampling):
     ) -> tuple[Mass, ...]:
         return super().ratios(drafted, [self.declared] * len(drafted), target_laws)
 
-    def recover(self, position: int, draft_laws: Sequence[Law], target_laws: Sequence[Law]) -> Program[int]:
+    def recover(
+        self, position: int, drafted: tuple[int, ...], draft_laws: Sequence[Law], target_laws: Sequence[Law]
+    ) -> Program[int]:
         token: int = yield ChooseResidual(target_laws[position], mass_in(self.declared))
         return token
 
