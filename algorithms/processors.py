@@ -144,11 +144,12 @@ class Processed(WrappedModel):
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         """The processed laws, each with the history of its own position."""
         return [
-            [self._process(law, context + drafted[:position]) for position, law in enumerate(laws)]
+            [self.process(law, context + drafted[:position]) for position, law in enumerate(laws)]
             for (context, drafted), laws in zip(queries, self.model.laws(queries), strict=True)
         ]
 
-    def _process(self, law: Law, history: tuple[int, ...]) -> Law:
+    def process(self, law: Law, history: tuple[int, ...]) -> Law:
+        """One law of the model, processed with a history."""
         for processor in self.processors:
             law = processor(law, history)
         return law

@@ -49,7 +49,7 @@ class SpeculativeSampling:
         context = self.context(state)
         drafted, draft_laws = yield from self.draft(context, state.lookahead(self.lookahead))
         known = tuple(token for token in drafted if token < self.target.size)
-        target_laws = yield Laws(self.target, context, known)
+        target_laws = yield from self.score(context, known)
         return (yield from self.verify(context, drafted, draft_laws, target_laws))
 
     def context(self, state: State) -> tuple[int, ...]:
@@ -65,8 +65,8 @@ class SpeculativeSampling:
             if law.empty:
                 break
             token = yield from self.propose(law)
-            drafted, laws = drafted + (token,), laws + (law,)
-            if token >= self.target.size or token in self.target.eos:
+            drafted, laws = drafted + (token,), laws + (self.declare(law),)
+            if self.stops(token, law):
                 break
         return drafted, laws
 
@@ -74,6 +74,19 @@ class SpeculativeSampling:
         """Draws a drafted token from the draft law."""
         token: int = yield Choose(draft_law)
         return token
+
+    def declare(self, draft_law: Law) -> Law:
+        """The law that verification takes the token for a draw from: the one it was drawn from."""
+        return draft_law
+
+    def stops(self, token: int, draft_law: Law) -> bool:
+        """Whether drafting ends with this token: nothing after EOS, or after an id the target lacks, can be kept."""
+        return token >= self.target.size or token in self.target.eos
+
+    def score(self, context: tuple[int, ...], drafted: tuple[int, ...]) -> Program[Sequence[Law]]:
+        """The target's laws after the context and after each drafted token, in one pass."""
+        target_laws: Sequence[Law] = yield Laws(self.target, context, drafted)
+        return target_laws
 
     def verify(
         self,
@@ -83,7 +96,7 @@ class SpeculativeSampling:
         target_laws: Sequence[Law],
     ) -> Program[Step]:
         """Keeps drafted tokens up to the first failed coin, then adds a recovered or a bonus token."""
-        accepted = yield Accept(self.ratios(drafted, draft_laws, target_laws))
+        accepted = yield from self.toss(self.ratios(drafted, draft_laws, target_laws))
         if accepted < len(drafted):
             last = yield from self.recover(accepted, drafted, draft_laws, target_laws)
         else:
@@ -104,6 +117,11 @@ class SpeculativeSampling:
             target_law.acceptance(token, draft_law[token])
             for token, draft_law, target_law in zip(drafted, draft_laws, target_laws, strict=False)
         )
+
+    def toss(self, ratios: tuple[Mass, ...]) -> Program[int]:
+        """How many drafted tokens are kept: a coin for each, until the first that fails."""
+        accepted: int = yield Accept(ratios)
+        return accepted
 
     def recover(
         self, position: int, drafted: tuple[int, ...], draft_laws: Sequence[Law], target_laws: Sequence[Law]

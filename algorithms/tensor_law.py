@@ -87,6 +87,8 @@ class TensorLaw:
         if self.empty:
             raise LawError("no draw: the law is empty")
         level = self.cumulative[-1] * uniform
+        if not bool(torch.isfinite(level)):
+            raise LawError("no draw: the law has a mass that is NaN or infinite")
         token = int(torch.searchsorted(self.cumulative, level, right=True))
         if token < self.size and self[token] > 0:
             return token
@@ -97,7 +99,10 @@ class TensorLaw:
 
     def acceptance(self, token: int, draft_mass: float) -> float:
         """min(1, P(token) / draft_mass); 1 where draft_mass is 0 and P(token) is not."""
-        return min(1.0, self[token] / draft_mass) if draft_mass else float(self[token] > 0)
+        ratio = self[token] / draft_mass if draft_mass else float(self[token] > 0)
+        if ratio != ratio:  # min would take NaN for 1
+            raise LawError(f"the acceptance of {token} is no number: a law has a mass that is NaN")
+        return min(1.0, ratio)
 
     def overlap(self, other: Law) -> float:
         """The sum of minima of the two laws."""

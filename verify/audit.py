@@ -6,7 +6,7 @@ seconds.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -20,8 +20,9 @@ from draftproof.verify.controls import CONTROLS, Control
 from draftproof.verify.evidence import AuditEvidence, ControlEvidence, ExactEvidence, SampleEvidence
 from draftproof.verify.pairs import Library, Pair, suited, with_prompt
 from draftproof.verify.sampling import Sampling, sample_subject, time_autoregressive
-from draftproof.verify.settings import BUILDERS, Setting
-from draftproof.verify.toys import battery
+from draftproof.verify.settings import BUILDERS, Setting, processed
+from draftproof.verify.statistics.ledger import BUDGET, Ledger, evenly
+from draftproof.verify.toys import Toy, battery
 
 Evidence = ExactEvidence | SampleEvidence | ControlEvidence
 Task = Callable[[], Evidence]
@@ -56,7 +57,7 @@ PROMPTS = tuple(prompt.text for kind in ("documentation", "code", "copy", "summa
 
 @dataclass(frozen=True)
 class Plan:
-    """What to audit: decoders or controls by name, pairs, and how much.
+    """What to audit: decoders or controls by name, pairs, and how much. `alpha` is the audit's false-alarm budget.
 
     `exact_tokens`, `exact_lookahead` and `exact_top_k` bound the enumeration of float models; `exact_prompts` and
     `sampled_prompts` take the first prompts of `prompt_texts`.
@@ -65,6 +66,7 @@ class Plan:
     subjects: tuple[str, ...] = tuple(BUILDERS)
     pairs: tuple[Pair, ...] = ()
     controls: bool = True
+    alpha: float = BUDGET
     lookahead: int = 3
     max_new_tokens: int = 32
     sampling: Sampling = field(default_factory=Sampling)
@@ -102,6 +104,24 @@ def audit(plan: Plan, library: Library, listener: Listener) -> AuditEvidence:
     )
 
 
+def ledger(plan: Plan) -> Ledger:
+    """The level of each sampled record of a plan, by `record`; equal shares of the plan's budget."""
+    names = [
+        record(subject, pair)
+        for subject in plan.subjects
+        for pair in suited(plan.pairs, builder(subject)[1])
+        if plan.sampling.repeats
+    ]
+    sampled = [control for control in CONTROLS.values() if plan.controls and control.name in SAMPLED_CONTROLS]
+    names += [record(f"control {control.name}", pair) for control in sampled for pair in _sampled_pair(control, plan)]
+    return evenly(plan.alpha, names)
+
+
+def record(subject: str, pair: Pair) -> str:
+    """The name of a sampled record in the ledger."""
+    return f"{subject} on {pair.name}"
+
+
 def builder(subject: str) -> tuple[Build, str]:
     """How to build a subject, and the decoder whose settings it runs on. Raises KeyError for an unknown name."""
     if subject in BUILDERS:
@@ -109,11 +129,17 @@ def builder(subject: str) -> tuple[Build, str]:
     return CONTROLS[subject].build, CONTROLS[subject].like
 
 
+def declared(subject: str, setting: Setting) -> Setting:
+    """The setting with the processors that a control declares; a decoder declares none."""
+    return processed(setting, CONTROLS[subject].processors) if subject in CONTROLS else setting
+
+
 def _tasks(plan: Plan, library: Library, listener: Listener) -> Iterator[tuple[str, Task]]:
     """What is to be done, in order, each with the subject it is about."""
     for subject in plan.subjects:
         build, like = builder(subject)
-        yield subject, partial(on_toys, subject, build, like, listener)
+        toys = CONTROLS[subject].battery() if subject in CONTROLS else battery(like)
+        yield subject, partial(on_toys, subject, build, tuple(toys), listener)
     for control in CONTROLS.values() if plan.controls else ():
         yield control.name, partial(_control, control, plan, library, listener)
     for pair in plan.pairs:
@@ -134,10 +160,9 @@ def _sampling_tasks(
         yield subject, partial(_sampled, subject, settings, plan, baseline, listener)
 
 
-def on_toys(subject: str, build: Build, like: str, listener: Listener) -> ExactEvidence:
-    """The decoder enumerated on the battery of toys, with a shrunk counterexample where it deviates."""
+def on_toys(subject: str, build: Build, toys: Sequence[Toy], listener: Listener) -> ExactEvidence:
+    """The decoder enumerated on a battery of toys, with a shrunk counterexample where it deviates."""
     began = time.perf_counter()
-    toys = list(battery(like))
     listener.started(f"{subject}: toys", len(toys))
     comparisons = []
     found = None
@@ -153,7 +178,7 @@ def on_pair(subject: str, build: Build, pair: Pair, plan: Plan, library: Library
     """The decoder enumerated on a pair of float models with truncated support, after each of a few prompts."""
     began = time.perf_counter()
     listener.started(f"{subject}: exact on {pair.name}", None)
-    setting = library.truncated(pair, plan.exact_lookahead, plan.exact_tokens, plan.exact_top_k)
+    setting = declared(subject, library.truncated(pair, plan.exact_lookahead, plan.exact_tokens, plan.exact_top_k))
     comparisons = tuple(
         compare(with_prompt(setting, text), build, listener.advanced)
         for text in plan.prompt_texts[: plan.exact_prompts]
@@ -171,7 +196,10 @@ def _sampled(
     subject: str, settings: Sequence[Setting], plan: Plan, baseline: float, listener: Listener
 ) -> SampleEvidence:
     listener.started(f"{subject}: sampled on {settings[0].name}", len(settings) * plan.sampling.repeats)
-    return sample_subject(subject, settings, builder(subject)[0], plan.sampling, baseline, listener.advanced)
+    build, like = builder(subject)
+    sampling = replace(plan.sampling, alpha=ledger(plan)[f"{subject} on {settings[0].name}"])
+    settings = [declared(subject, setting) for setting in settings]
+    return sample_subject(subject, like, settings, build, sampling, baseline, listener.advanced)
 
 
 def sampling_settings(pair: Pair, plan: Plan, library: Library) -> Sequence[Setting]:
@@ -184,13 +212,21 @@ SAMPLED_CONTROLS = ("argmax-draft", "target-draw-match")
 """One wrong and one right control that are sampled too, so that the statistics are seen to be able to fail."""
 
 
+def _sampled_pair(control: Control, plan: Plan) -> tuple[Pair, ...]:
+    """The first pair that suits a control whose decoder needs one vocabulary, if the plan has it."""
+    return tuple(pair for pair in suited(plan.pairs, control.like)[:1] if pair.one_vocabulary and plan.sampling.repeats)
+
+
 def _control(control: Control, plan: Plan, library: Library, listener: Listener) -> ControlEvidence:
-    exact = on_toys(control.name, control.build, control.like, listener)
+    exact = on_toys(control.name, control.build, tuple(control.battery()), listener)
     sampled = None
-    sampled_too = control.name in SAMPLED_CONTROLS and plan.sampling.repeats
-    pairs = suited(plan.pairs, control.like) if sampled_too else ()
-    if pairs and pairs[0].one_vocabulary:
-        settings = sampling_settings(pairs[0], plan, library)
-        listener.started(f"{control.name}: sampled on {pairs[0].name}", len(settings) * plan.sampling.repeats)
-        sampled = sample_subject(control.name, settings, control.build, plan.sampling, progress=listener.advanced)
-    return ControlEvidence(control.name, control.like, control.wrong, control.rule, control.source, exact, sampled)
+    for pair in _sampled_pair(control, plan) if control.name in SAMPLED_CONTROLS else ():
+        settings = [declared(control.name, setting) for setting in sampling_settings(pair, plan, library)]
+        listener.started(f"{control.name}: sampled on {pair.name}", len(settings) * plan.sampling.repeats)
+        sampling = replace(plan.sampling, alpha=ledger(plan)[record(f"control {control.name}", pair)])
+        sampled = sample_subject(
+            control.name, control.like, settings, control.build, sampling, progress=listener.advanced
+        )
+    return ControlEvidence(
+        control.name, control.number, control.like, control.wrong, control.rule, control.source, exact, sampled
+    )

@@ -7,6 +7,7 @@ import typer
 
 from draftproof.verify.commands import models
 from draftproof.verify.commands.audit import audit_command
+from draftproof.verify.commands.calibrate import calibrate_command
 from draftproof.verify.commands.controls import list_controls
 from draftproof.verify.commands.exits import USAGE_OR_TOOL_ERROR
 
@@ -19,6 +20,7 @@ def root() -> None:
 
 
 app.command("audit")(audit_command)
+app.command("calibrate")(calibrate_command)
 app.command("controls")(list_controls)
 app.add_typer(models.app, name="models")
 

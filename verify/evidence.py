@@ -12,6 +12,8 @@ class ExactComparison:
     """One setting enumerated: distance between the decoder's joint law and the autoregressive one, as fractions.
 
     `accepted` says whether a drafted token was accepted on any path; where none ever is, nothing was put to the test.
+    `first_token_total_variation` is the distance between the laws of the first token alone; None where
+    it was not looked at.
     """
 
     setting: str
@@ -22,11 +24,18 @@ class ExactComparison:
     string_total_variation: str
     first_deviating_position: int | None
     accepted: bool = True
+    first_token_total_variation: str | None = None
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A shrunk toy on which the laws differ, told in token names; `expected` is the autoregressive mass of `output`."""
+    """A shrunk toy on which the laws differ, told in token names: the shortest prefix of an output that deviates most.
+
+    `output` is that prefix and `tokens` its length, the first deviating position; `expected` is its autoregressive mass
+    and `total_variation` the distance between the laws of prefixes of this length. `max_new_tokens` is the length limit
+    of the outputs, which may be larger, for more can then be drafted; None where it is not known. `target_law` and
+    `draft_law` are the models' own, before `processors`, which both have.
+    """
 
     found_on: str
     tokens: int
@@ -39,6 +48,8 @@ class Counterexample:
     expected: str
     found: str
     total_variation: str
+    max_new_tokens: int | None = None
+    processors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,19 +74,38 @@ class OrderTest:
 
 
 @dataclass(frozen=True)
+class Direction:
+    """What a sample says about one known fault, on the contexts that were seen.
+
+    `log_wealth`: ln of the wealth of bets on it. `distance`: total variation per token between the fault's law and the
+    target's. `seen`: the least total variation of the fault, at full or part strength, that would have been refuted
+    with probability 0.99; None where not even full strength would. `bound`: with confidence 0.999, tokens fall into
+    the fault's direction at most this much more often than the target's law says.
+    """
+
+    name: str
+    log_wealth: float
+    distance: float
+    seen: float | None
+    bound: float
+
+
+@dataclass(frozen=True)
 class SampleEvidence:
     """A decoder sampled on one pair: tests of its tokens against the target's law, acceptance, and cost.
 
-    `alpha` is the false-alarm level of this whole record; it is shared evenly by its tests. `outside` counts emitted
+    `alpha` is the false-alarm level of this whole record; the ledger says how its tests share it. `limit` is the most
+    tokens of one output. `log_wealth` is the largest ln wealth that bets against the decoder reached, and
+    `refuted_after` the tokens after which it was convicted, if it was: sampling stops then. `outside` counts emitted
     tokens of target mass 0. `expected_acceptance` sums the acceptance probabilities (overlap for speculative sampling)
-    of the `trials` that were made. `borderline` counts tokens that a processor cut off in the checking
-    pass by no more than rounding explains; they are left out of the tests. Seconds are wall time on the machine that
-    ran it.
+    of the `trials` that were made. `borderline` counts tokens at places where rounding decides what a processor keeps;
+    they are left out of the tests. Seconds are wall time on the machine that ran it.
     """
 
     subject: str
     pair: str
     sequences: int
+    limit: int
     tokens: int
     steps: int
     drafted: int
@@ -86,6 +116,9 @@ class SampleEvidence:
     tests: tuple[OrderTest, ...]
     alpha: float
     seed: int
+    log_wealth: float = 0.0
+    refuted_after: int | None = None
+    directions: tuple[Direction, ...] = ()
     seconds: float = 0.0
     autoregressive_seconds: float = 0.0
     borderline: int = 0
@@ -93,9 +126,13 @@ class SampleEvidence:
 
 @dataclass(frozen=True)
 class ControlEvidence:
-    """A control, which is `like` with one rule changed: seen on toys, and by sampling where that was asked."""
+    """A control, which is `like` with one rule changed: seen on toys, and by sampling where that was asked.
+
+    `number` is its place in the catalogue of faults.
+    """
 
     name: str
+    number: str
     like: str
     wrong: bool
     rule: str

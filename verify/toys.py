@@ -7,7 +7,7 @@ followed by further steps.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -99,8 +99,11 @@ def _rows(source: random.Random, strings: tuple[str | None, ...], allow_empty: b
     return tuple(rows)
 
 
-def battery(decoder: str) -> Iterator[Toy]:
-    """The toys on which a decoder is enumerated, `TOYS_PER_VOCABULARY` for each vocabulary that suits it."""
+def battery(decoder: str, vocabularies: Collection[str] = ()) -> Iterator[Toy]:
+    """The toys on which a decoder is enumerated, `TOYS_PER_VOCABULARY` for each vocabulary that suits it.
+
+    Where `vocabularies` are named, only for those of them.
+    """
     if decoder in SHARED_VOCABULARY:
         pairs = {f"three-letters-{part}": (ONE_VOCABULARY, ONE_VOCABULARY) for part in range(3)}
     else:
@@ -108,5 +111,7 @@ def battery(decoder: str) -> Iterator[Toy]:
         if decoder == "tli":  # an empty intersection is refused at construction
             pairs.pop("nothing-shared")
     for name, (target, draft) in pairs.items():
+        if vocabularies and name not in vocabularies:
+            continue
         for seed in range(TOYS_PER_VOCABULARY):
             yield random_toy(name, target, draft, seed)

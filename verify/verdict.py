@@ -1,11 +1,14 @@
 """Verdicts: pure functions of evidence, graded and worded as design.md section 3 says."""
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from draftproof.verify.claims import ACCEPTANCE, claim_of
 from draftproof.verify.evidence import AuditEvidence, ControlEvidence, Counterexample, ExactEvidence, SampleEvidence
-from draftproof.verify.statistics.pit import acceptance_margin, detectable_deviation
+from draftproof.verify.statistics.bounds import interval
+from draftproof.verify.statistics.ledger import level_of
+from draftproof.verify.statistics.pit import detectable_deviation
 
 POWER = 0.99
 
@@ -86,39 +89,81 @@ def describe(found: Counterexample) -> str:
     """A counterexample in one sentence."""
     return (
         f"the output {' '.join(found.output)} has mass {found.found} instead of {found.expected} for "
-        f"target [{'; '.join(found.target_law)}], drafter [{'; '.join(found.draft_law)}], lookahead {found.lookahead}; "
-        f"total variation {found.total_variation} over {found.tokens} tokens"
+        f"target [{'; '.join(found.target_law)}], drafter [{'; '.join(found.draft_law)}], lookahead {found.lookahead}"
+        + "".join(f", {processor}" for processor in found.processors)
+        + f"; total variation {found.total_variation} over {found.tokens} token{'s' if found.tokens > 1 else ''}"
     )
 
 
 def judge_sample(evidence: SampleEvidence) -> Verdict:
-    """REFUTED where a token lies outside the support or a test rejects at its share of alpha, else NOT REFUTED."""
+    """REFUTED where a token lies outside the support, bets win or a test rejects at its level, else NOT REFUTED."""
     claim = claim_of(evidence.subject)
     where = f"on {evidence.pair}"
+
+    def verdict(kind: Kind, message: str) -> Verdict:
+        return Verdict(evidence.subject, claim, kind, message)
+
     if not evidence.tokens:
-        return Verdict(evidence.subject, claim, Kind.VACUOUS, f"no token was sampled {where}")
+        return verdict(Kind.VACUOUS, f"no token was sampled {where}")
     if evidence.outside:
-        message = f"{evidence.outside} of {evidence.tokens} tokens have target probability 0 {where}"
-        return Verdict(evidence.subject, claim, Kind.REFUTED, message)
-    share = evidence.alpha / (len(evidence.tests) + 1)
+        outside = f"{evidence.outside} of {evidence.tokens} tokens have target probability 0 {where}"
+        return verdict(Kind.REFUTED, f"{outside}; convicted after {evidence.refuted_after} tokens")
+    level = level_of("wealth", evidence.alpha)
+    if evidence.refuted_after is not None or not evidence.log_wealth < -math.log(level):
+        likely = max(evidence.directions, key=lambda one: one.log_wealth, default=None)
+        like = f", most of it on {likely.name}" if likely and likely.log_wealth > -math.log(level) else ""
+        return verdict(
+            Kind.REFUTED,
+            f"tokens {where} do not have the target's law: bets against it multiplied a stake by "
+            f"10^{evidence.log_wealth / math.log(10):.0f}{like}; convicted after {evidence.refuted_after} tokens at "
+            f"{level:.1e}",
+        )
+    share = level_of("uniformity", evidence.alpha, len(evidence.tests))
     for test in evidence.tests:
         if not test.p_value >= share:  # a p-value that is no number must not pass
             message = (
                 f"{evidence.tokens} sampled tokens {where} do not have the target's law: Kolmogorov distance "
                 f"{test.statistic:.3f} in the order of {test.order}, p = {test.p_value:.1e} < {share:.1e}"
             )
-            return Verdict(evidence.subject, claim, Kind.REFUTED, message)
-    seen = detectable_deviation(evidence.tokens, share, POWER)
-    if seen >= 1:
-        message = f"{evidence.tokens} tokens {where} are too few to see anything at {share:.0e}; sample more"
-        return Verdict(evidence.subject, claim, Kind.INCONCLUSIVE, f"not decided: {message}")
-    orders = " or of ".join(test.order for test in evidence.tests)
+            return verdict(Kind.REFUTED, message)
+    seen = seen_deviation(evidence)
+    faults = [one for one in evidence.directions if one.seen is not None]
+    if seen >= 1 and not faults:
+        message = f"{evidence.tokens} tokens {where} are too few to see anything at {evidence.alpha:.0e}; sample more"
+        return verdict(Kind.INCONCLUSIVE, f"not decided: {message}")
     message = (
-        f"no deviation in {evidence.tokens} tokens {where}; a total variation of {seen:.3f} in the order of {orders} "
-        f"would have been seen with probability {POWER}; false alarm <= {evidence.alpha:.0e}"
-        + (f"; {evidence.borderline} tokens at a processor's threshold left out" if evidence.borderline else "")
+        f"no deviation in {evidence.tokens} tokens {where}; false alarm <= {evidence.alpha:.0e}; with probability "
     )
-    return Verdict(evidence.subject, claim, Kind.NOT_REFUTED, message)
+    message += (
+        f"{POWER} a total variation of {seen:.3f} in the order of {' or of '.join(t.order for t in evidence.tests)}"
+    )
+    message += f" would have been seen, and {len(faults)} of {len(evidence.directions)} known faults"
+    if faults:
+        least = min(faults, key=lambda one: one.seen or 0.0)
+        message += f" (down to total variation {least.seen:.3f} for {least.name})"
+    if evidence.borderline:
+        message += f"; {evidence.borderline} tokens at a processor's threshold left out"
+    return verdict(Kind.NOT_REFUTED, message)
+
+
+def seen_deviation(evidence: SampleEvidence) -> float:
+    """The Kolmogorov distance per token that the fixed-sample tests see with probability POWER.
+
+    Transforms behind an EOS are fresh uniforms, which dilute the distance of the emitted ones.
+    """
+    if not evidence.tokens or not evidence.tests:
+        return math.inf
+    positions = evidence.sequences * evidence.limit
+    level = level_of("uniformity", evidence.alpha, len(evidence.tests))
+    return detectable_deviation(positions, level, POWER) * positions / evidence.tokens
+
+
+def acceptance_interval(evidence: SampleEvidence) -> tuple[float, float]:
+    """Where the true acceptance rate lies beside the laws' at the record's level for acceptance, per trial."""
+    positions = evidence.sequences * evidence.limit
+    level = level_of("acceptance", evidence.alpha)
+    low, high = interval(evidence.accepted, evidence.expected_acceptance, evidence.trials, positions, level)
+    return low * positions / evidence.trials, high * positions / evidence.trials
 
 
 def judge_acceptance(evidence: SampleEvidence) -> Verdict:
@@ -128,15 +173,15 @@ def judge_acceptance(evidence: SampleEvidence) -> Verdict:
         return Verdict(evidence.subject, claim, Kind.VACUOUS, f"no drafted token was tested on {evidence.pair}")
     measured = evidence.accepted / evidence.trials
     expected = evidence.expected_acceptance / evidence.trials
-    margin = acceptance_margin(evidence.trials, evidence.alpha / (len(evidence.tests) + 1))
-    if margin >= 1:
+    low, high = acceptance_interval(evidence)
+    if high - low >= 1:
         message = f"not decided: {evidence.trials} tested tokens on {evidence.pair} are too few; sample more"
         return Verdict(evidence.subject, claim, Kind.INCONCLUSIVE, message)
-    kind = Kind.NOT_REFUTED if abs(measured - expected) <= margin else Kind.REFUTED
+    kind = Kind.NOT_REFUTED if low <= 0 <= high else Kind.REFUTED
     message = (
         f"accepted {measured:.3f} of {evidence.trials} tested tokens on {evidence.pair}, the laws give {expected:.3f}; "
-        f"within {margin:.3f} unless a false alarm <= {evidence.alpha:.0e}; "
-        f"{evidence.tokens / evidence.steps:.2f} tokens per target pass"
+        f"the true rate lies between {expected + low:.3f} and {expected + high:.3f} unless a false alarm <= "
+        f"{evidence.alpha:.0e}; {evidence.tokens / evidence.steps:.2f} tokens per target pass"
     )
     return Verdict(evidence.subject, claim, kind, message)
 
@@ -148,8 +193,9 @@ def judge_control(evidence: ControlEvidence) -> tuple[Verdict, bool]:
     if evidence.sampled:
         sampled = judge_sample(evidence.sampled)
         # A wrong control that a small sample cannot see is no fault of the audit; a refuted look-alike always is.
-        seen = detectable_deviation(evidence.sampled.tokens, evidence.sampled.alpha, POWER)
-        if not evidence.wrong or seen < SEEN_IN_WRONG_CONTROLS:
+        # It owes to see what it says that it sees.
+        owed = seen_deviation(evidence.sampled) < SEEN_IN_WRONG_CONTROLS
+        if not evidence.wrong or owed:
             right = right and (sampled.kind == Kind.REFUTED) == evidence.wrong
         verdict = replace(verdict, message=f"{verdict.message}; sampled: {sampled.kind}: {sampled.message}")
     return verdict, right

@@ -113,7 +113,7 @@ def test_an_enumeration_of_a_pair_says_how_it_was_cut(library: Library) -> None:
 def test_a_battery_is_enumerated_with_one_counterexample() -> None:
     notes = Notes()
     control = CONTROLS["residual-is-target"]
-    evidence = on_toys(control.name, control.build, control.like, notes)
+    evidence = on_toys(control.name, control.build, tuple(control.battery()), notes)
     count = len(list(battery(control.like)))
     assert notes.tasks == [(f"{control.name}: toys", count)]
     assert notes.done == list(range(1, count + 1))

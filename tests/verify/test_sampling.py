@@ -14,22 +14,16 @@ from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import LanguageModel, Query, WrappedModel
 from draftproof.algorithms.laws import Law
 from draftproof.algorithms.models.table import TableModel
-from draftproof.algorithms.processors import Processed, TopK
+from draftproof.algorithms.processors import MinP, Processed, TopK, TopP
 from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.verify.comparison import Build
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.evidence import SampleEvidence
 from draftproof.verify.pairs import ZOO, Library, with_prompt
-from draftproof.verify.sampling import (
-    BY_PROBABILITY,
-    BY_RATIO,
-    Sampling,
-    _within_rounding,
-    sample_outputs,
-    sample_subject,
-    time_autoregressive,
-)
-from draftproof.verify.settings import BUILDERS, Setting
+from draftproof.verify.sampling import Sampling, sample_subject, time_autoregressive
+from draftproof.verify.settings import BUILDERS, Setting, autoregressive
+from draftproof.verify.statistics.observation import BY_PROBABILITY, BY_RATIO
+from draftproof.verify.streams import PairStream
 from draftproof.verify.toys import random_toy
 from draftproof.verify.verdict import Kind, judge_acceptance, judge_sample
 
@@ -58,7 +52,9 @@ def timeless(evidence: SampleEvidence) -> SampleEvidence:
 @EACH
 def test_a_seed_settles_everything(toys: Any, name: str) -> None:
     def run(seed: int) -> SampleEvidence:
-        return timeless(sample_subject(name, settings(toys, name), BUILDERS[name], Sampling(repeats=6, seed=seed)))
+        return timeless(
+            sample_subject(name, name, settings(toys, name), BUILDERS[name], Sampling(repeats=6, seed=seed))
+        )
 
     assert run(3) == run(3)
     assert run(3).tests != run(4).tests
@@ -67,12 +63,11 @@ def test_a_seed_settles_everything(toys: Any, name: str) -> None:
 @EACH
 def test_outputs_do_not_depend_on_the_batch(toys: Any, name: str) -> None:
     def run(batch: int) -> list[tuple[int, ...]]:
-        sampling = Sampling(repeats=5, batch=batch, seed=1)
-        jobs, seconds = sample_outputs(settings(toys, name), BUILDERS[name], sampling)
-        assert seconds > 0
-        return [output.tokens for _, output in jobs]
+        asked = settings(toys, name)
+        stream = PairStream(asked, BUILDERS[name](asked[0]), name, seed=1, repeats=5)
+        return [output for _ in range(10 // batch) for output in stream.draw(batch).outputs]
 
-    assert run(1) == run(4) == run(100)
+    assert run(1) == run(5) == run(10)
     assert len(set(run(1))) > 3
 
 
@@ -80,7 +75,7 @@ def test_outputs_do_not_depend_on_the_batch(toys: Any, name: str) -> None:
 def test_the_counts_add_up(toys: Any, name: str) -> None:
     counts: list[int] = []
     sampling = Sampling(repeats=20, batch=16)
-    evidence = sample_subject(name, settings(toys, name), BUILDERS[name], sampling, 2.5, counts.append)
+    evidence = sample_subject(name, name, settings(toys, name), BUILDERS[name], sampling, 2.5, counts.append)
     assert counts == [16, 32, 40]
     assert evidence.sequences == 40
     assert evidence.pair == settings(toys, name)[0].name
@@ -95,19 +90,9 @@ def test_the_counts_add_up(toys: Any, name: str) -> None:
 @EACH
 def test_a_right_decoder_is_not_refuted(toys: Any, name: str) -> None:
     sampling = Sampling(repeats=100, batch=200, alpha=FALSE_ALARM)
-    evidence = sample_subject(name, settings(toys, name), BUILDERS[name], sampling)
+    evidence = sample_subject(name, name, settings(toys, name), BUILDERS[name], sampling)
     assert evidence.outside == 0
     assert judge_sample(evidence).kind == judge_acceptance(evidence).kind == Kind.NOT_REFUTED
-
-
-def test_the_ratio_costs_drafter_passes_only_where_it_is_asked(toys: Any) -> None:
-    [setting, _] = settings(toys, "slem")
-    counting = toys.Counting(setting.drafter)
-    silent = replace(setting, drafter=counting, max_new_tokens=1)  # the last token is not drafted
-    for by_ratio in (False, True):
-        evidence = sample_subject("slem", [silent], BUILDERS["slem"], Sampling(repeats=3, by_ratio=by_ratio))
-        assert [test.order for test in evidence.tests] == [BY_PROBABILITY, BY_RATIO][: 1 + by_ratio]
-        assert bool(counting.calls) is by_ratio
 
 
 def test_plain_decoding_is_timed(toys: Any) -> None:
@@ -117,7 +102,7 @@ def test_plain_decoding_is_timed(toys: Any) -> None:
 def test_exact_laws_are_not_sampled(toys: Any) -> None:
     exact = random_toy("exact", ("a", None), ("a", None), 0).setting
     with pytest.raises(TypeError, match="enumerated"):
-        sample_subject("slem", [exact], BUILDERS["slem"], Sampling(repeats=1, by_ratio=False))
+        sample_subject("slem", "slem", [exact], BUILDERS["slem"], Sampling(repeats=1))
 
 
 @dataclass(frozen=True)
@@ -160,7 +145,9 @@ def test_a_stale_cache_is_seen(toys: Any) -> None:
         target = StaleInSteps(right, frozenset({1})) if stale else right
         asked = [replace(one, target=target, drafter=drafter, max_new_tokens=16)]
         sampling = Sampling(repeats=250, batch=250, alpha=FALSE_ALARM)
-        evidence = sample_subject("speculative-sampling", asked, BUILDERS["speculative-sampling"], sampling)
+        evidence = sample_subject(
+            "speculative-sampling", "speculative-sampling", asked, BUILDERS["speculative-sampling"], sampling
+        )
         assert evidence.outside == 0
         kinds[stale] = judge_sample(evidence).kind
     assert kinds == {False: Kind.NOT_REFUTED, True: Kind.REFUTED}
@@ -184,7 +171,7 @@ def test_tokens_outside_the_support_are_counted(toys: Any) -> None:
     [setting, _] = settings(toys, "slem", tokens=6)
     target = Hides(of_pairs(toys, False))
     asked = [replace(setting, target=target, draft_tokenizer=setting.target_tokenizer, drafter=of_pairs(toys, True))]
-    evidence = sample_subject("slem", asked, BUILDERS["slem"], Sampling(repeats=10, by_ratio=False))
+    evidence = sample_subject("slem", "slem", asked, BUILDERS["slem"], Sampling(repeats=10))
     assert evidence.outside > 0
     assert judge_sample(evidence).kind == Kind.REFUTED
 
@@ -203,7 +190,7 @@ def zoo() -> list[Setting]:
 
 def on_zoo(zoo: list[Setting], name: str, build: Build) -> Kind:
     sampling = Sampling(repeats=48, batch=96, alpha=FALSE_ALARM, seed=1)
-    return judge_sample(sample_subject(name, zoo, build, sampling)).kind
+    return judge_sample(sample_subject(name, "speculative-sampling", zoo, build, sampling)).kind
 
 
 def test_an_argmax_draft_is_refuted_on_the_zoo(zoo: list[Setting]) -> None:
@@ -219,20 +206,55 @@ def test_laws_of_the_zoo_are_tensors(zoo: list[Setting]) -> None:
     assert isinstance(law, TensorLaw)
 
 
-def test_a_token_cut_off_within_rounding_is_no_refutation_and_one_cut_off_for_good_is() -> None:
-    """Top-1 of (0.5, 0.4999, 0.0001): the second token is a near tie, the third is far outside."""
+@dataclass(frozen=True)
+class Rounding:
+    """A law that the checking pass sees a little differently: there the near tie falls the other way."""
 
-    class Near:
-        size, eos = 3, frozenset[int]()
+    first: tuple[float, ...]
+    other: tuple[float, ...]
+    size: int = 3
+    eos: frozenset[int] = frozenset()
 
-        def laws(self, queries: Any) -> list[list[Any]]:
-            law = TensorLaw(torch.tensor([0.5, 0.4999, 0.0001], dtype=torch.float64))
-            return [[law] * (len(drafted) + 1) for _, drafted in queries]
+    def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
+        checks = len(queries) == 1 and bool(queries[0][1])
+        law = TensorLaw(torch.tensor(self.other if checks else self.first, dtype=torch.float64))
+        return [[law] * (len(drafted) + 1) for _, drafted in queries]
 
-    target = Processed(Near(), (TopK(1),))
-    query = ((0,), (0,))
-    law = target.laws([query])[0][1]
-    assert _within_rounding(target, query, 1, law, 1, rounding=1e-3)
-    assert not _within_rounding(target, query, 1, law, 1, rounding=1e-6)
-    assert not _within_rounding(target, query, 1, law, 2, rounding=1e-3)
-    assert not _within_rounding(Near(), query, 1, law, 1, rounding=1e-3)
+
+TIES = [
+    (TopK(2), (0.5, 0.25, 0.2499999, 1e-7), (0.5, 0.2499999, 0.25, 1e-7)),
+    (TopP(0.9), (0.5, 0.3999999, 0.1000001), (0.5, 0.4000001, 0.0999999)),
+    (MinP(0.2), (0.7, 0.16, 0.1400001), (0.7, 0.16, 0.1399999)),
+]
+
+
+@pytest.mark.parametrize(("processor", "first", "other"), TIES)
+def test_a_right_decoder_is_not_convicted_where_rounding_decides_what_is_kept(
+    toys: Any, processor: Any, first: tuple[float, ...], other: tuple[float, ...]
+) -> None:
+    [setting, _] = settings(toys, "speculative-sampling")
+    target = Processed(Rounding(first, other, len(first)), (processor,))
+    asked = replace(setting, target=target, drafter=target)
+    evidence = sample_subject(
+        "autoregressive", "speculative-sampling", [asked], autoregressive, Sampling(repeats=100, batch=50)
+    )
+    assert evidence.outside == 0
+    assert evidence.refuted_after is None
+    assert evidence.borderline == evidence.tokens
+    # A pass that calls rounding what is none convicts: the same ties, and no rounding granted.
+    strict = Sampling(repeats=100, batch=50, rounding=1e-12)
+    strictly = sample_subject("autoregressive", "speculative-sampling", [asked], autoregressive, strict)
+    assert strictly.refuted_after is not None
+
+
+def test_a_token_far_below_the_threshold_convicts_at_an_unclear_place_too(toys: Any) -> None:
+    [setting, _] = settings(toys, "speculative-sampling")
+    law = (0.4, 0.2500001, 0.2499999, 0.1)
+    target = Processed(Rounding(law, law, 4), (TopK(2),))
+    asked = replace(setting, target=target, drafter=target)
+    unprocessed = replace(asked, target=Rounding(law, law, 4))
+    evidence = sample_subject(
+        "autoregressive", "speculative-sampling", [asked], lambda _: autoregressive(unprocessed), Sampling(repeats=50)
+    )
+    assert evidence.outside > 0
+    assert evidence.refuted_after is not None

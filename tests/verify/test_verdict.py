@@ -1,5 +1,6 @@
 """Verdicts out of evidence made by hand."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from draftproof.verify.evidence import (
     AuditEvidence,
     ControlEvidence,
     Counterexample,
+    Direction,
     ExactComparison,
     ExactEvidence,
     OrderTest,
@@ -38,6 +40,7 @@ SAMPLED = SampleEvidence(
     subject="tli",
     pair="big with small",
     sequences=10,
+    limit=100,
     tokens=1_000,
     steps=500,
     drafted=900,
@@ -46,7 +49,7 @@ SAMPLED = SampleEvidence(
     expected_acceptance=404.0,
     outside=0,
     tests=TESTS,
-    alpha=3e-6,
+    alpha=8e-6,  # the two tests have 1e-6 each
     seed=0,
 )
 
@@ -54,7 +57,9 @@ SAMPLED = SampleEvidence(
 def control(wrong: bool, exact: ExactEvidence, sampled: SampleEvidence | None = None) -> ControlEvidence:
     name = "argmax-draft" if wrong else "target-draw-match"
     named: Any = replace(sampled, subject=name) if sampled else None
-    return ControlEvidence(name, "speculative-sampling", wrong, "rule", "source", replace(exact, subject=name), named)
+    return ControlEvidence(
+        name, "number", "speculative-sampling", wrong, "rule", "source", replace(exact, subject=name), named
+    )
 
 
 WITH_REFUTED_SAMPLE = replace(SAMPLED, tests=(OrderTest("one", 0.5, 1e-30),))
@@ -106,7 +111,7 @@ def test_passed_tests_are_not_refuted_and_say_what_they_would_have_seen() -> Non
     seen = detectable_deviation(1_000, 1e-6, POWER)
     assert f"a total variation of {seen:.3f} in the order of one or of two" in verdict.message
     assert "no deviation in 1000 tokens on big with small" in verdict.message
-    assert "false alarm <= 3e-06" in verdict.message
+    assert "false alarm <= 8e-06" in verdict.message
 
 
 @pytest.mark.parametrize(("p_value", "kind"), [(1.1e-6, Kind.NOT_REFUTED), (0.9e-6, Kind.REFUTED)])
@@ -124,6 +129,33 @@ def test_a_token_outside_the_support_refutes_whatever_the_tests_say() -> None:
     verdict = judge_sample(replace(SAMPLED, outside=1))
     assert verdict.kind == Kind.REFUTED
     assert "1 of 1000 tokens have target probability 0" in verdict.message
+
+
+def test_won_bets_refute_and_say_on_what() -> None:
+    least = 0.1 + math.log(2 / 8e-6)  # bets have half of the level
+    directions = (Direction("always-accept", least, 0.3, 0.02, 0.1), Direction("no-coin", 0.0, 0.2, 0.1, 0.1))
+    won = replace(SAMPLED, log_wealth=least, refuted_after=77, directions=directions)
+    verdict = judge_sample(won)
+    assert verdict.kind == Kind.REFUTED
+    assert "most of it on always-accept; convicted after 77 tokens at 4.0e-06" in verdict.message
+    assert judge_sample(replace(SAMPLED, log_wealth=least - 0.2)).kind == Kind.NOT_REFUTED
+
+
+@pytest.mark.parametrize("wealth", [float("nan"), float("inf")])
+def test_a_wealth_that_is_no_number_does_not_pass(wealth: float) -> None:
+    assert judge_sample(replace(SAMPLED, log_wealth=wealth)).kind == Kind.REFUTED
+    assert judge_sample(replace(SAMPLED, refuted_after=3)).kind == Kind.REFUTED
+
+
+def test_a_pass_says_which_faults_would_have_been_seen() -> None:
+    directions = (Direction("always-accept", 0.0, 0.3, 0.02, 0.1), Direction("no-coin", 0.0, 0.2, None, 0.1))
+    message = judge_sample(replace(SAMPLED, directions=directions)).message
+    assert "1 of 2 known faults (down to total variation 0.020 for always-accept)" in message
+
+
+def test_too_few_tokens_decide_nothing() -> None:
+    few = replace(SAMPLED, sequences=1, limit=10, tokens=10)
+    assert judge_sample(few).kind == Kind.INCONCLUSIVE
 
 
 def test_a_p_value_that_is_no_number_does_not_pass() -> None:
@@ -181,7 +213,7 @@ def test_laws_that_are_equal_where_no_draft_is_ever_accepted_decide_nothing() ->
         (False, REFUTED, None, False),
         (True, REFUTED, WITH_REFUTED_SAMPLE, True),
         (True, REFUTED, SAMPLED, True),  # too few tokens to have seen it
-        (True, REFUTED, replace(SAMPLED, tokens=100_000), False),
+        (True, REFUTED, replace(SAMPLED, sequences=1_000, tokens=100_000), False),
         (False, EXACT, SAMPLED, True),
         (False, EXACT, WITH_REFUTED_SAMPLE, False),
         (True, ExactEvidence("slem", "toys", ()), None, False),

@@ -4,33 +4,35 @@ Findings go to standard output, one line each; progress and timing go to standar
 """
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import typer
 from transformers.utils.logging import disable_progress_bar
 
 from draftproof.algorithms.processors import Processor, Temperature, TopK, TopP
-from draftproof.verify.audit import BAD_INPUT, PROMPTS, SAMPLED_CONTROLS, Plan, audit, builder
-from draftproof.verify.commands.exits import USAGE_OR_TOOL_ERROR
+from draftproof.verify.audit import PROMPTS, Plan, audit, builder
+from draftproof.verify.commands.options import (
+    ROUNDING,
+    UsageError,
+    at_least,
+    check_writable,
+    chosen_pairs,
+    known_dtype,
+    probability,
+    report_written_to,
+    told_in_one_line,
+    usable_device,
+)
 from draftproof.verify.commands.progress import TerminalListener
 from draftproof.verify.controls import CONTROLS
-from draftproof.verify.evidence import AuditEvidence
-from draftproof.verify.pairs import PAIRS, Library, Pair, suited
+from draftproof.verify.pairs import Library, Pair, suited
 from draftproof.verify.report.losslessness import write_report
 from draftproof.verify.sampling import Sampling
 from draftproof.verify.settings import BUILDERS
 from draftproof.verify.verdict import exit_code
-
-ROUNDING = {"float64": 1e-6, "float32": 1e-3, "float16": 0.05, "bfloat16": 0.2}
-"""Relative errors of probabilities that a model's dtype explains: well above what passes of different shapes show."""
-
-
-class UsageError(ValueError):
-    """The options do not make an audit; the message says what to change."""
 
 
 def audit_command(
@@ -73,43 +75,40 @@ def audit_command(
 
     Example: draftproof audit --decoder slem --decoder argmax-draft --pair none
     """
-    try:
+    with told_in_one_line():
         subjects = _subjects(decoder)
         processors = _processors(temperature, top_k, top_p)
-        _check_writable(output)
+        check_writable(output)
         disable_progress_bar()  # of transformers' weights: it would stand between the findings
-        library = Library(_device(device), _dtype(dtype), processors)
+        library = Library(usable_device(device), known_dtype(dtype), processors)
         if target is None and pair != "real":
             torch.set_num_threads(1)  # the tiny models are slower on two threads than on one
-        pairs = _pairs(pair, target, drafter, library)
+        pairs = chosen_pairs(pair, target, drafter, library)
         _check_suited(decoder, subjects, pairs)
         count = _repeats(repeats, pair if target is None else "own")
-        sampled = sum(len(suited(pairs, builder(subject)[1])) for subject in subjects) + len(SAMPLED_CONTROLS)
         plan = Plan(
             subjects=subjects,
             pairs=pairs,
             controls=controls and decoder is None,
-            lookahead=_at_least(1, lookahead, "--lookahead"),
-            max_new_tokens=_at_least(1, max_new_tokens, "--max-new-tokens"),
+            alpha=probability(alpha, "--alpha"),
+            lookahead=at_least(1, lookahead, "--lookahead"),
+            max_new_tokens=at_least(1, max_new_tokens, "--max-new-tokens"),
             sampling=Sampling(
                 repeats=count,
                 batch=32 if pair == "zoo" and target is None else 8,
-                seed=_at_least(0, seed, "--seed"),
-                alpha=_probability(alpha, "--alpha") / sampled,
-                by_ratio=pair == "zoo" and target is None,
+                seed=at_least(0, seed, "--seed"),
+                rejected=pair == "zoo" and target is None,
                 rounding=ROUNDING[dtype],
             ),
-            sampled_prompts=_at_least(1, prompts, "--prompts"),
-            exact_tokens=_at_least(2, exact_tokens, "--exact-tokens"),
-            exact_top_k=_at_least(1, exact_top_k, "--exact-top-k"),
+            sampled_prompts=at_least(1, prompts, "--prompts"),
+            exact_tokens=at_least(2, exact_tokens, "--exact-tokens"),
+            exact_top_k=at_least(1, exact_top_k, "--exact-top-k"),
             prompt_texts=tuple(prompt) if prompt else PROMPTS,
         )
         with TerminalListener(quiet=as_json) as listener:
             evidence = audit(plan, library, listener)
-        report = _written(evidence, plan, output)
-    except (*BAD_INPUT, UsageError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(USAGE_OR_TOOL_ERROR) from None
+        with report_written_to(output):
+            report = write_report(evidence, plan, output)
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     typer.echo(f"report: {output / 'losslessness.md'}", err=True)
@@ -134,20 +133,6 @@ def _processors(temperature: float, top_k: int | None, top_p: float | None) -> t
     return tuple(chosen)
 
 
-def _pairs(pair: str, target: str | None, drafter: str | None, library: Library) -> tuple[Pair, ...]:
-    if pair not in (*PAIRS, "none"):
-        raise UsageError(f"there is no pair {pair!r}; known: {', '.join(PAIRS)}, none")
-    if (target is None) != (drafter is None):
-        raise UsageError("--target and --drafter go together: give both, or choose a --pair")
-    if target is not None and drafter is not None:
-        return (library.pair(target, drafter),)
-    if pair == "none":
-        return ()
-    for one in PAIRS[pair]:  # a missing model must show before minutes of work
-        library.check(one)
-    return PAIRS[pair]
-
-
 def _check_suited(asked: Sequence[str] | None, subjects: Sequence[str], pairs: tuple[Pair, ...]) -> None:
     """A decoder that was asked for by name and has no pair to run on is an error; otherwise it is left out, aloud."""
     for subject in subjects if pairs else ():
@@ -161,49 +146,7 @@ def _check_suited(asked: Sequence[str] | None, subjects: Sequence[str], pairs: t
         typer.echo(f"{subject} runs on toys only: {pairs[0].name} do not share a vocabulary", err=True)
 
 
-def _written(evidence: AuditEvidence, plan: Plan, output: Path) -> dict[str, Any]:
-    try:
-        return write_report(evidence, plan, output)
-    except OSError as error:
-        raise UsageError(f"the report cannot be written to {output}: {error}") from None
-
-
-def _check_writable(output: Path) -> None:
-    """Raises UsageError where the report could not be written: better now than after the audit."""
-    place = output.absolute()
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise UsageError(f"the report cannot be written to {output}: {place} is no folder that can be written to")
-
-
-def _device(device: str) -> str:
-    try:
-        float(torch.zeros(1, device=device))  # meta devices can be named but hold nothing
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(f"the device {device!r} is not usable here: {str(error).splitlines()[0]}") from None
-    return device
-
-
-def _dtype(dtype: str) -> str:
-    if dtype not in ROUNDING:
-        raise UsageError(f"there is no dtype {dtype!r}; known: {', '.join(ROUNDING)}")
-    return dtype
-
-
 def _repeats(repeats: int, kind: str) -> int:
     if repeats < -1:
         raise UsageError(f"--repeats must be at least 0, not {repeats}")
     return repeats if repeats >= 0 else {"zoo": 24, "real": 1}.get(kind, 4)
-
-
-def _at_least(least: int, value: int, option: str) -> int:
-    if value < least:
-        raise UsageError(f"{option} must be at least {least}, not {value}")
-    return value
-
-
-def _probability(value: float, option: str) -> float:
-    if not 0 < value < 1:
-        raise UsageError(f"{option} must lie strictly between 0 and 1, not {value}")
-    return value

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 import typer
@@ -66,6 +68,27 @@ class TerminalListener:
         """Prints that a check broke."""
         if not self._quiet:
             typer.echo(Verdict(subject, "-", Kind.ERROR, message).line)
+
+
+@contextmanager
+def counting(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Shows on standard error how much is done: a bar on a terminal, elsewhere a line at every tenth."""
+    if sys.stderr.isatty():
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.update(task, completed=done)
+        return
+    told = 0
+
+    def tell(done: int) -> None:
+        nonlocal told
+        tenth = 10 * done // total if total else done
+        if tenth > told:
+            told = tenth
+            typer.echo(f"{what}: {done}" + (f" of {total}" if total else ""), err=True)
+
+    yield tell
 
 
 def findings(evidence: Evidence) -> list[str]:

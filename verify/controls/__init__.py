@@ -4,6 +4,7 @@ Each is a right decoder's text with one rule changed, so an audit that cannot te
 audit runs them beside its subjects.
 """
 
-from draftproof.verify.controls.catalogue import CONTROLS, Control
+from draftproof.verify.controls.catalogue import CONTROLS
+from draftproof.verify.controls.control import Control
 
 __all__ = ["CONTROLS", "Control"]

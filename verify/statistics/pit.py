@@ -37,7 +37,7 @@ def ratio_scores(law: TensorLaw, draft_law: TensorLaw) -> torch.Tensor:
 
 def uniformity(transforms: Sequence[float], order: str) -> OrderTest:
     """Kolmogorov-Smirnov test that the transforms are uniform on [0, 1]; p-value 1 for no transforms."""
-    if not transforms:
+    if not len(transforms):
         return OrderTest(order, 0.0, 1.0)
     result = stats.kstest(transforms, "uniform")
     return OrderTest(order, float(result.statistic), float(result.pvalue))

@@ -85,7 +85,7 @@ def test_a_wrong_decoder_is_refuted_with_its_counterexample(run: Callable[..., R
     assert result.exit_code == 1
     [line] = result.stdout.splitlines()
     assert line.startswith("argmax-draft: SS-2: REFUTED: the output ")
-    assert "total variation 1/2 over 2 tokens" in line
+    assert "total variation 1/2 over 1 token;" in line
     text = (tmp_path / "reports" / "losslessness.md").read_text(encoding="utf-8")
     assert text.index("### argmax-draft (SS-2)") < text.index("## Verdicts")
     assert "Total variation **1/2**" in text
@@ -131,7 +131,9 @@ def test_the_zoo_from_end_to_end(run: Callable[..., Result], tmp_path: Path) -> 
     # Toys for 5 decoders; speculative sampling on one pair, the others on three.
     assert len(document["evidence"]["exact"]) == 5 + 1 + 4 * 3
     assert len(document["evidence"]["sampled"]) == 1 + 4 * 3
-    assert {verdict["kind"] for verdict in document["verdicts"]} == {"EXACT", "NOT REFUTED"}
+    # A sample as small as this leaves some questions open.
+    assert {"EXACT", "NOT REFUTED"} <= {verdict["kind"] for verdict in document["verdicts"]}
+    assert {verdict["kind"] for verdict in document["verdicts"]} <= {"EXACT", "NOT REFUTED", "INCONCLUSIVE"}
     assert len(result.stdout.splitlines()) == len(document["verdicts"])
     assert "x the speed of autoregressive decoding" in result.stderr
     assert "x the speed" not in result.stdout

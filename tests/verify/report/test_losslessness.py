@@ -31,6 +31,7 @@ SAMPLED = SampleEvidence(
     subject="speculative-sampling",
     pair=f"{HOSTILE} with small",
     sequences=10,
+    limit=100,
     tokens=1_000,
     steps=500,
     drafted=900,
@@ -54,6 +55,7 @@ EVIDENCE = AuditEvidence(
     controls=(
         ControlEvidence(
             "argmax-draft",
+            "mutant 1",
             "speculative-sampling",
             True,
             "the | rule",
@@ -62,6 +64,7 @@ EVIDENCE = AuditEvidence(
         ),
         ControlEvidence(
             "slem-nonsense",
+            "C8",
             "slem",
             False,
             "rule",

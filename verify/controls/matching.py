@@ -1,13 +1,13 @@
-"""Look-alikes: rules that differ from the papers' and have exactly the target's law all the same."""
+"""Look-alikes that treat the draft as a guess: C1 and C2. Exact for any proposal, whatever law it was drawn from."""
 
 from collections.abc import Sequence
 from functools import partial
 
-from draftproof.algorithms.decoding import State, Step, Trial
+from draftproof.algorithms.decoding import Step, Trial
 from draftproof.algorithms.laws import Law, Mass
 from draftproof.algorithms.requests import Accept, Choose, Program
-from draftproof.algorithms.slem import Slem
 from draftproof.algorithms.speculative_sampling import SpeculativeSampling
+from draftproof.verify.controls.control import changed
 
 
 class TargetDrawMatch(SpeculativeSampling):
@@ -62,11 +62,21 @@ class OneHotRatio(SpeculativeSampling):
         return Step((*drafted[:accepted], last), len(drafted), trials)
 
 
-class NonsenseSlem(Slem):
-    """C8: candidates that no drafter would offer."""
-
-    def offer(self, context: tuple[int, ...], state: State) -> Program[tuple[int, ...]]:
-        """Ids that depend on nothing but how many are committed."""
-        count = state.lookahead(self.lookahead)
-        return tuple((7 * len(context) + 3 * place) % self.target.size for place in range(count))
-        yield  # never reached: makes this a program
+CONTROLS = (
+    changed(
+        TargetDrawMatch,
+        "target-draw-match",
+        "C1",
+        "accepts iff the drafted token equals the target's own draw, and emits that draw",
+        "Timor et al. 2502.05202, Algorithm 2, on ids",
+        wrong=False,
+    ),
+    changed(
+        OneHotRatio,
+        "one-hot-ratio",
+        "C2",
+        "accepts x with probability P(x), else draws from P without x",
+        "prompt lookup, whose draft law is one-hot",
+        wrong=False,
+    ),
+)

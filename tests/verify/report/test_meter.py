@@ -1,0 +1,71 @@
+"""The meter's report: a function of the evidence, without a verdict, safe against hostile strings."""
+
+import re
+from dataclasses import replace
+
+from draftproof.verify.meter.evidence import Baseline, MeterEvidence, Reading, ToyReading
+from draftproof.verify.numerics.evidence import Figures
+from draftproof.verify.report.meter import as_markdown
+from draftproof.verify.verdict import Kind
+
+HOSTILE = "a|b`c`<b>\n\u202e[x](y)\x1b"
+TOY = ToyReading(HOSTILE, "l 0.5", toys=18, differ=18, tokens=5, lookahead=3, total_variation="1/8", toy="letters/3")
+EVIDENCE = MeterEvidence(
+    rules=((HOSTILE, "l 0.5", "x with P | Q", "paper `1`"),),
+    baselines=(Baseline("pair", 12, 0.4982),),
+    readings=(Reading(HOSTILE, "l 0.5", "pair", Figures(0.1149, 0.2184), Figures(0.0, 0.5), 0.6128),),
+    toys=(TOY,),
+    outputs=1,
+    seed=4,
+)
+
+
+def row(text: str, *, after: str) -> str:
+    table = text.split(after)[1].split("\n\n")
+    return next(part for part in table if part.startswith("|")).splitlines()[2]
+
+
+def test_the_figures_of_a_reading() -> None:
+    text = as_markdown(EVIDENCE)
+    assert row(text, after="## On real laws").startswith("| pair | a\\|b")
+    assert row(text, after="## On real laws").endswith("| 0.115 | 0.218 | 0.000 | 0.500 | 0.613 | 0.498 |")
+    assert row(text, after="## On toys").endswith("| 18 of 18 | up to 5 | up to 3 | 1/8, about 0.125 | letters/3 |")
+    assert "Measured at 12 positions of pair, 1 sampled output per prompt, seed 4." in text
+
+
+def test_a_rule_that_never_differs_names_no_toy() -> None:
+    text = as_markdown(replace(EVIDENCE, toys=(replace(TOY, differ=0, total_variation="0"),)))
+    assert row(text, after="## On toys").endswith("| 0 of 18 | up to 5 | up to 3 | 0 | - |")
+
+
+def test_long_fractions_are_told_as_decimals() -> None:
+    text = as_markdown(replace(EVIDENCE, toys=(replace(TOY, total_variation=f"{10**20}/{3 * 10**20 + 1}"),)))
+    assert "| about 0.333 |" in row(text, after="## On toys")
+
+
+def test_there_is_no_verdict() -> None:
+    text = as_markdown(EVIDENCE)
+    assert not [kind for kind in Kind if str(kind) in text]
+
+
+def test_hostile_names_stay_text() -> None:
+    text = as_markdown(EVIDENCE)
+    assert HOSTILE not in text
+    columns = 0
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            columns = 0
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        columns = columns or cells
+        assert cells == columns, line
+
+
+def test_the_same_evidence_gives_the_same_bytes_and_no_clock_is_in_it() -> None:
+    assert as_markdown(EVIDENCE) == as_markdown(EVIDENCE)
+    assert as_markdown(replace(EVIDENCE, seed=5)) != as_markdown(EVIDENCE)
+    assert not re.search(r"\d{4}-\d{2}-\d{2}|\d{2}:\d{2}|second", as_markdown(EVIDENCE))
+
+
+def test_meagre_evidence_is_reported_too() -> None:
+    assert "Measured at no positions" in as_markdown(MeterEvidence((), (), (), (), 1, 0))
