@@ -10,6 +10,7 @@ from draftproof.verify.commands.audit import audit_command
 from draftproof.verify.commands.calibrate import calibrate_command
 from draftproof.verify.commands.controls import list_controls
 from draftproof.verify.commands.exits import USAGE_OR_TOOL_ERROR
+from draftproof.verify.commands.kill_matrix import kill_matrix_command
 
 app = typer.Typer(name="draftproof", no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -22,6 +23,7 @@ def root() -> None:
 app.command("audit")(audit_command)
 app.command("calibrate")(calibrate_command)
 app.command("controls")(list_controls)
+app.command("kill-matrix")(kill_matrix_command)
 app.add_typer(models.app, name="models")
 
 
