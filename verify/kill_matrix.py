@@ -3,6 +3,7 @@
 A bet is watched after every token. A test of a fixed sample is run on growing samples, each time at the full level,
 which favours it: the first size at which it refutes is what counts. The same holds for the criteria of engines
 (peers.py), which are given samples of their own kind: many short outputs after one prompt, as their suites make them.
+All peers read the same outputs, and a larger sample begins with the smaller one.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from draftproof.verify.kill_subjects import Subject
+from draftproof.verify.kill_subjects import Growing, Subject
 from draftproof.verify.statistics.alternatives import OF_CONTROL
 from draftproof.verify.statistics.betting import reached
 from draftproof.verify.statistics.observation import ORDERS
-from draftproof.verify.statistics.peers import PEERS, Peer, Samples
+from draftproof.verify.statistics.peers import PEERS, Samples
 from draftproof.verify.statistics.two_sample_betting import log_wealth
 from draftproof.verify.statistics.uniformity import Tested, cramer_von_mises, kolmogorov_smirnov, neyman_smooth
 from draftproof.verify.trials import Trial
@@ -119,8 +120,9 @@ def row(subject: Subject, alpha: float, seed: int, budget: Budget) -> Row:
     outputs = budget.outputs
     if budget.factor and trial.refuted_after is not None:
         outputs = min(outputs, max(SIZES[0], budget.factor * trial.refuted_after))
-    kills.append(_black_box(subject, alpha, seed, min(outputs, MOST_PAIRS)))
-    kills += [_peer(peer, subject, seed, outputs) for peer in PEERS]
+    decoder, plain = Growing(subject.short(seed + 1)), Growing(subject.plain(seed + 2))
+    kills.append(_black_box(decoder, plain, alpha, min(outputs, MOST_PAIRS)))
+    kills += _peers(decoder, plain, subject, outputs)
     return Row(subject.name, subject.number, subject.wrong, subject.where, distances.get(fault), tuple(kills))
 
 
@@ -152,29 +154,29 @@ MOST_PAIRS = 4_000
 """Pairs of outputs for the two-sample bets: their witness looks at all distinct outputs before, each time."""
 
 
-def _black_box(subject: Subject, alpha: float, seed: int, pairs: int) -> Kill:
+def _black_box(decoder: Growing, plain: Growing, alpha: float, pairs: int) -> Kill:
     """Without any law: outputs of the decoder against outputs of plain decoding, for one prompt."""
-    first, second = subject.short(seed + 1)(pairs), subject.plain(seed + 2)(pairs)
+    first, second = decoder.first(pairs), plain.first(pairs)
     path = log_wealth([tuple(one) for one in first], [tuple(one) for one in second])[1:]
     hit = reached(path, alpha)
     width = first.shape[1]
     return Kill(BLACK_BOX, True, None if hit is None else hit * width, pairs * width)
 
 
-def _peer(peer: Peer, subject: Subject, seed: int, outputs: int) -> Kill:
-    """A peer on growing samples of short outputs, each a fresh one."""
-    decoder, plain = subject.short(seed + 3), subject.plain(seed + 4)
-    most = min(outputs, MOST_OUTPUTS.get(peer.name, outputs))
-    searched = 0
-    for size in dict.fromkeys((*(size for size in SIZES if size < most), most)):
-        if size < peer.least_outputs:
-            continue
-        other = plain(size) if peer.needs_autoregressive else None
-        samples = Samples(decoder(size), subject.first_law, other)
-        searched = peer.tokens(samples)
-        if peer.judge(samples, PEER_ALPHA).caught:
-            return Kill(peer.name, False, searched, searched)
-    return Kill(peer.name, False, None, searched)
+def _peers(decoder: Growing, plain: Growing, subject: Subject, outputs: int) -> list[Kill]:
+    """All peers on growing samples of short outputs."""
+    kills = []
+    for peer in PEERS:
+        most = min(outputs, MOST_OUTPUTS.get(peer.name, outputs))
+        searched, caught = 0, False
+        for size in dict.fromkeys((*(size for size in SIZES if size < most), most)):
+            if size >= peer.least_outputs and not caught:
+                other = plain.first(size) if peer.needs_autoregressive else None
+                samples = Samples(decoder.first(size), subject.first_law, other)
+                searched = peer.tokens(samples)
+                caught = peer.judge(samples, PEER_ALPHA).caught
+        kills.append(Kill(peer.name, False, searched if caught else None, searched))
+    return kills
 
 
 MOST_OUTPUTS = {"Hamming MMD": 8_000}

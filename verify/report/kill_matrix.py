@@ -2,6 +2,8 @@
 
 import io
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,10 +13,15 @@ from matplotlib.figure import Figure
 from draftproof.verify.kill_matrix import AUDIT, PEER_ALPHA, Kill, KillEvidence, Row
 from draftproof.verify.report.files import write_whole
 from draftproof.verify.report.templates import environment
+from draftproof.verify.statistics.peers import PEERS
 
 SCHEMA = "draftproof-kill-matrix-1"
 NAME = "kill_matrix"
 CHEAPER = 10
+WITHIN = 5_000
+
+
+PUBLISHED = {peer.name: peer.tokens_needed for peer in PEERS}
 
 
 def cheaper(row: Row) -> bool:
@@ -22,6 +29,19 @@ def cheaper(row: Row) -> bool:
     best = row.best_peer
     tokens = best.tokens if best and best.tokens else row.peers_searched
     return row.audit is not None and CHEAPER * row.audit <= tokens
+
+
+def cheaper_as_published(row: Row) -> bool:
+    """The same against the sizes at which engines run them: the least of a peer that catches the fault at its own.
+
+    A peer that needs more than its published size does not catch the fault there.
+    """
+    sizes = [
+        PUBLISHED[kill.method]
+        for kill in row.kills
+        if not kill.ours and kill.tokens is not None and kill.tokens <= PUBLISHED[kill.method]
+    ]
+    return row.audit is not None and (not sizes or CHEAPER * row.audit <= min(sizes))
 
 
 def as_markdown(evidence: KillEvidence, factor: int | None = None, plot: str | None = None) -> str:
@@ -53,9 +73,27 @@ def as_markdown(evidence: KillEvidence, factor: int | None = None, plot: str | N
             lookalikes=len(right),
             flagged=sum(row.audit is not None for row in right),
             mutants=len(mutants),
-            cheaper=sum(all(cheaper(row) for row in rows) for rows in mutants.values()),
+            cheaper=sum(all(map(cheaper, rows)) for rows in mutants.values()),
+            published=sum(all(map(cheaper_as_published, rows)) for rows in mutants.values()),
+            within=sum(row.audit is not None and row.audit <= WITHIN for row in wrong),
+            within_tokens=WITHIN,
+            sizes=PUBLISHED,
+            places=_places(evidence.rows),
+            flagged_by_peers=_flags(right),
         )
     )
+
+
+def _places(rows: Sequence[Row]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row.where, []).append(row.control)
+    return found
+
+
+def _flags(rows: Sequence[Row]) -> Counter[str]:
+    """How many of these rows each peer caught."""
+    return Counter(kill.method for row in rows for kill in row.kills if not kill.ours and kill.tokens is not None)
 
 
 def _cell(kill: Kill | None) -> str:
