@@ -96,12 +96,13 @@ class Budget:
 
     `tokens`: of the audit's trial, at least. `rest`: tokens of the trial after the audit has refuted, for its other
     methods. `outputs`: the most short outputs for a peer; `factor`: and for a wrong control no more tokens than this
-    many times what the audit took.
+    many times what the audit took. `right`: the most short outputs of a right control.
     """
 
     tokens: int
     rest: int
     outputs: int
+    right: int
     factor: int | None = None
     chunk: int = 64
 
@@ -117,10 +118,10 @@ def row(subject: Subject, alpha: float, seed: int, budget: Budget) -> Row:
     fault = OF_CONTROL.get(subject.name, subject.name)
     distances = {one.name: one.distance for one in trial.directions()}
     kills = [*_bets(fault, trial, alpha), *_uniformity(trial, alpha)]
-    outputs = budget.outputs
+    outputs = budget.outputs if subject.wrong else budget.right
     if budget.factor and trial.refuted_after is not None:
         outputs = min(outputs, max(SIZES[0], budget.factor * trial.refuted_after))
-    decoder, plain = Growing(subject.short(seed + 1)), Growing(subject.plain(seed + 2))
+    decoder, plain = subject.short(seed + 1), subject.plain(seed + 2)
     kills.append(_black_box(decoder, plain, alpha, min(outputs, MOST_PAIRS)))
     kills += _peers(decoder, plain, subject, outputs)
     return Row(subject.name, subject.number, subject.wrong, subject.where, distances.get(fault), tuple(kills))

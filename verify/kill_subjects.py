@@ -6,7 +6,7 @@ Short samples are what engines' suites make: outputs of lookahead + 1 tokens aft
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -67,8 +67,8 @@ class Subject:
     wrong: bool
     where: str
     stream: Callable[[int], Stream]
-    short: Callable[[int], Sampler]
-    plain: Callable[[int], Sampler]
+    short: Callable[[int], Growing]
+    plain: Callable[[int], Growing]
     first_law: Floats
 
 
@@ -113,14 +113,14 @@ def _toy_stream(setting: Setting, control: Control, seed: int) -> Stream:
     return ToyStream(setting, control.build(setting), control.like, seed)
 
 
-def _toy_sampler(setting: Setting, build: Callable[[Setting], Decoder], seed: int) -> Sampler:
+def _toy_sampler(setting: Setting, build: Callable[[Setting], Decoder], seed: int) -> Growing:
     memoised, coins = Memoised(build(setting)), RandomCoins(seed, 2)
 
     def draw(outputs: int) -> Outputs:
         drawn = (memoised.sample(setting.prompt, setting.max_new_tokens, coins).tokens for _ in range(outputs))
         return _padded(drawn, outputs, setting.max_new_tokens)
 
-    return draw
+    return Growing(draw)
 
 
 _BACK = Pair("zoo:byte-bpe-small", "zoo:byte-bpe", one_vocabulary=True)
@@ -141,6 +141,7 @@ def zoo_subjects(library: Library, prompts: Sequence[str], max_new_tokens: int =
 
     Left out: SLEM that keeps the candidate's ids, which no pair of the zoo can show, having no two ids of one string.
     """
+    plains: dict[object, Callable[[int], Growing]] = {}
     for control in CONTROLS.values():
         if control.name == "slem-keeps-candidate":
             continue
@@ -153,14 +154,17 @@ def zoo_subjects(library: Library, prompts: Sequence[str], max_new_tokens: int =
         settings = [processed(with_prompt(raw, text), processors) for text in prompts]
         short = replace(settings[0], max_new_tokens=settings[0].lookahead + 1)
         decoder = control.build(settings[0])
+        where = f"{raw.name}{_named(processors)}"
+        # Controls of one setting share one sample of plain decoding.
+        plain = plains.setdefault((where, lookahead), cache(partial(_pair_sampler, short, autoregressive(short))))
         yield Subject(
             control.name,
             control.number,
             control.wrong,
-            f"{raw.name}{_named(processors)}",
+            where,
             partial(_pair_stream, settings, decoder, control.like),
             partial(_pair_sampler, short, decoder),
-            partial(_pair_sampler, short, autoregressive(short)),
+            plain,
             _first_law(settings[0]),
         )
 
@@ -173,7 +177,7 @@ def _pair_stream(settings: Sequence[Setting], decoder: Decoder, like: str, seed:
     return PairStream(settings, decoder, like, seed)
 
 
-def _pair_sampler(setting: Setting, decoder: Decoder, seed: int) -> Sampler:
+def _pair_sampler(setting: Setting, decoder: Decoder, seed: int) -> Growing:
     drawn = 0
 
     def draw(outputs: int) -> Outputs:
@@ -188,7 +192,7 @@ def _pair_sampler(setting: Setting, decoder: Decoder, seed: int) -> Sampler:
             drawn += count
         return _padded(found, outputs, setting.max_new_tokens)
 
-    return draw
+    return Growing(draw)
 
 
 def _padded(drawn: Sequence[tuple[int, ...]] | Iterator[tuple[int, ...]], count: int, width: int) -> Outputs:

@@ -6,7 +6,7 @@ from draftproof.verify.kill_subjects import toy_subjects
 
 def test_a_wrong_and_a_right_control() -> None:
     subjects = [one for one in toy_subjects() if one.name in ("argmax-draft", "target-draw-match")]
-    evidence = matrix("the chain", subjects, 1e-9, 0, Budget(tokens=2_000, rest=200, outputs=400))
+    evidence = matrix("the chain", subjects, 1e-9, 0, Budget(tokens=2_000, rest=200, outputs=400, right=400))
     wrong, right = evidence.rows
     assert (wrong.control, wrong.number, wrong.wrong) == ("argmax-draft", "mutant 1", True)
     assert wrong.audit is not None

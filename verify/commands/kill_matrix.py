@@ -24,6 +24,7 @@ from draftproof.verify.report.kill_matrix import write_report
 from draftproof.verify.statistics.ledger import BUDGET
 
 FACTOR = 10
+MOST_TOY_OUTPUTS = 20_000
 
 
 def kill_matrix_command(
@@ -50,7 +51,10 @@ def kill_matrix_command(
         disable_progress_bar()
         toys = pair == "none"
         subjects = list(toy_subjects() if toys else zoo_subjects(Library(), PROMPTS[:8]))
-        budget = Budget(tokens, tokens, 20_000) if toys else Budget(tokens, 500, FACTOR * tokens, FACTOR, 32)
+        if toys:
+            budget = Budget(tokens, tokens, MOST_TOY_OUTPUTS, MOST_TOY_OUTPUTS)
+        else:
+            budget = Budget(tokens, rest=500, outputs=FACTOR * tokens, right=tokens, factor=FACTOR, chunk=32)
         domain = "a toy chain of five tokens" if toys else "tiny models"
         with counting("controls", len(subjects)) as progress:
             evidence = matrix(domain, subjects, alpha, seed, budget, progress, _tell)
