@@ -12,12 +12,13 @@ PYTEST_ARGS ?=
 # everything down many times over.
 WORKERS ?= 2
 
-.PHONY: help audit audit-real test lint format wheel house install clean
+.PHONY: help audit audit-real bench-evidence test lint format wheel house install clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make audit   run draftproof audit (ARGS="..." are passed on)'
 	@echo 'make audit-real  the same on SmolLM2 and Gemma 3, which it fetches first'
+	@echo 'make bench-evidence  what evidence costs, beside the criteria of engines'
 	@echo 'make test    run the tests (PYTEST_ARGS="..." are passed on)'
 	@echo 'make lint    ruff, mypy, import-linter'
 	@echo 'make format  let ruff rewrite what make lint would complain of'
@@ -30,6 +31,9 @@ audit: $(STAMP)
 audit-real: $(STAMP)
 	$(BIN)/draftproof models fetch
 	$(BIN)/draftproof audit --pair real --output reports/real $(ARGS)
+
+bench-evidence: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/evidence.py reports
 
 # The pytest command, not `python -m pytest`: the latter puts the repository on sys.path, where the folders would be
 # importable a second time under their bare names.

@@ -33,6 +33,9 @@ PEER_ALPHA = 1e-3
 SIZES = tuple(int(size) for size in np.geomspace(100, 1_000_000, 41))
 """Sizes at which samples of a fixed size are tried: ten in each decade."""
 
+FACTOR = 10
+"""Peers get at most so many outputs for each token that the audit took: what is beyond shows nothing new."""
+
 Uniformity = Callable[[np.ndarray], Tested]
 UNIFORMITY: dict[str, Uniformity] = {
     "Kolmogorov-Smirnov": kolmogorov_smirnov,
@@ -105,6 +108,11 @@ class Budget:
     right: int
     factor: int | None = None
     chunk: int = 64
+
+
+def zoo_budget(tokens: int) -> Budget:
+    """What is spent on a control on tiny models, whose audit may take `tokens`."""
+    return Budget(tokens, rest=500, outputs=FACTOR * tokens, right=tokens, factor=FACTOR, chunk=32)
 
 
 def row(subject: Subject, alpha: float, seed: int, budget: Budget) -> Row:

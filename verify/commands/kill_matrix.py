@@ -17,13 +17,12 @@ from draftproof.verify.commands.options import (
     told_in_one_line,
 )
 from draftproof.verify.commands.progress import counting
-from draftproof.verify.kill_matrix import Budget, Row, matrix
+from draftproof.verify.kill_matrix import Budget, Row, matrix, zoo_budget
 from draftproof.verify.kill_subjects import toy_subjects, zoo_subjects
 from draftproof.verify.pairs import Library
 from draftproof.verify.report.kill_matrix import write_report
 from draftproof.verify.statistics.ledger import BUDGET
 
-FACTOR = 10
 MOST_TOY_OUTPUTS = 20_000
 
 
@@ -51,10 +50,8 @@ def kill_matrix_command(
         disable_progress_bar()
         toys = pair == "none"
         subjects = list(toy_subjects() if toys else zoo_subjects(Library(), PROMPTS[:8]))
-        if toys:
-            budget = Budget(tokens, tokens, MOST_TOY_OUTPUTS, MOST_TOY_OUTPUTS)
-        else:
-            budget = Budget(tokens, rest=500, outputs=FACTOR * tokens, right=tokens, factor=FACTOR, chunk=32)
+        outputs = MOST_TOY_OUTPUTS
+        budget = Budget(tokens, tokens, outputs, outputs) if toys else zoo_budget(tokens)
         domain = "a toy chain of five tokens" if toys else "tiny models"
         with counting("controls", len(subjects)) as progress:
             evidence = matrix(domain, subjects, alpha, seed, budget, progress, _tell)

@@ -4,7 +4,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import matplotlib as mpl
@@ -44,6 +44,46 @@ def cheaper_as_published(row: Row) -> bool:
     return row.audit is not None and (not sizes or CHEAPER * row.audit <= min(sizes))
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What a matrix amounts to. Several forms of one mutant count once, by the worst."""
+
+    faults: int
+    refuted: int
+    within: int
+    lookalikes: int
+    flagged: int
+    mutants: int
+    mutants_within: int
+    cheaper: int
+    published: int
+
+
+def summary_of(evidence: KillEvidence) -> Summary:
+    """Counts over all rows: faults refuted, within `WITHIN` tokens, and cheaper than peers; look-alikes flagged."""
+    wrong = [row for row in evidence.rows if row.wrong]
+    right = [row for row in evidence.rows if not row.wrong]
+    mutants: dict[str, list[Row]] = {}
+    for row in wrong:
+        if row.number.startswith("mutant"):
+            mutants.setdefault(row.number, []).append(row)
+    return Summary(
+        faults=len(wrong),
+        refuted=sum(row.audit is not None for row in wrong),
+        within=sum(map(_within, wrong)),
+        lookalikes=len(right),
+        flagged=sum(row.audit is not None for row in right),
+        mutants=len(mutants),
+        mutants_within=sum(all(map(_within, rows)) for rows in mutants.values()),
+        cheaper=sum(all(map(cheaper, rows)) for rows in mutants.values()),
+        published=sum(all(map(cheaper_as_published, rows)) for rows in mutants.values()),
+    )
+
+
+def _within(row: Row) -> bool:
+    return row.audit is not None and row.audit <= WITHIN
+
+
 def as_markdown(evidence: KillEvidence, factor: int | None = None, plot: str | None = None) -> str:
     """The report for a reader."""
     methods = list(dict.fromkeys(kill.method for row in evidence.rows for kill in row.kills))
@@ -52,12 +92,6 @@ def as_markdown(evidence: KillEvidence, factor: int | None = None, plot: str | N
         found = {kill.method: kill for kill in row.kills}
         return [_cell(found.get(method)) for method in methods]
 
-    wrong = [row for row in evidence.rows if row.wrong]
-    right = [row for row in evidence.rows if not row.wrong]
-    mutants: dict[str, list[Row]] = {}
-    for row in wrong:
-        if row.number.startswith("mutant"):
-            mutants.setdefault(row.number, []).append(row)
     return (
         environment()
         .get_template("kill_matrix.md.j2")
@@ -68,18 +102,11 @@ def as_markdown(evidence: KillEvidence, factor: int | None = None, plot: str | N
             peer_alpha=PEER_ALPHA,
             factor=factor,
             plot=plot,
-            faults=len(wrong),
-            refuted=sum(row.audit is not None for row in wrong),
-            lookalikes=len(right),
-            flagged=sum(row.audit is not None for row in right),
-            mutants=len(mutants),
-            cheaper=sum(all(map(cheaper, rows)) for rows in mutants.values()),
-            published=sum(all(map(cheaper_as_published, rows)) for rows in mutants.values()),
-            within=sum(row.audit is not None and row.audit <= WITHIN for row in wrong),
             within_tokens=WITHIN,
             sizes=PUBLISHED,
             places=_places(evidence.rows),
-            flagged_by_peers=_flags(right),
+            flagged_by_peers=_flags([row for row in evidence.rows if not row.wrong]),
+            **asdict(summary_of(evidence)),
         )
     )
 
