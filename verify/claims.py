@@ -22,6 +22,16 @@ _SAMPLED = (
     "the target's law recomputed by a separate pass",
     "the number of tokens taken as fixed, though EOS decides it",
 )
+_STEP = (
+    "one step with one drafted token, on the contexts that were measured",
+    "the models' own laws, in float64, taken as the declared ones",
+    "sums and quotients as torch computes them on a CPU",
+)
+_CLOSED = (
+    "real arithmetic: float64, good to about 1e-13",
+    "independent fair coins",
+    "one step with one drafted token, on the contexts that were measured",
+)
 
 CLAIMS = {
     claim.id: claim
@@ -31,7 +41,31 @@ CLAIMS = {
             "speculative sampling: the first n tokens have the autoregressive joint law (L1), EOS included",
             _EXACT,
         ),
+        Claim(
+            "SS-4",
+            "speculative sampling: near-equal laws in floats give no NaN, and the residual is never drawn when its "
+            "mass is 0",
+            (*_STEP, "a random generator's coins where the sample driver draws"),
+        ),
+        Claim(
+            "SS-5",
+            "speculative sampling within hardware numerics: in float32, float16 and bfloat16 the law of one step "
+            "differs from the target's by at most a stated total variation",
+            (*_STEP, "independent coins, each value of their grid equally likely"),
+        ),
         Claim("SS-6", "the acceptance rate of a drafted token is the overlap of target law and draft law", _SAMPLED),
+        Claim(
+            "SS-8",
+            "speculative sampling: if drafts have law Q but Q^ is declared, TV(output, P) <= TV(Q, Q^), and the bound "
+            "is attained",
+            _CLOSED,
+        ),
+        Claim(
+            "SS-9",
+            "an epsilon added to the denominator of the ratio is lossy: P = (3/4, 1/4), Q = (1/4, 3/4), epsilon 1/4 "
+            "give a total variation of 1/16",
+            _CLOSED,
+        ),
         Claim("SLEM-1", "keep-history SLEM has the autoregressive joint law (L1) for any candidates", _EXACT),
         Claim("SLEM-2", "re-encoding the target's context between steps is lossless", _EXACT),
         Claim("SLEM-3", "comparing strings and keeping the candidate's ids is lossless", _EXACT),

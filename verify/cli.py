@@ -11,6 +11,8 @@ from draftproof.verify.commands.calibrate import calibrate_command
 from draftproof.verify.commands.controls import list_controls
 from draftproof.verify.commands.exits import USAGE_OR_TOOL_ERROR
 from draftproof.verify.commands.kill_matrix import kill_matrix_command
+from draftproof.verify.commands.meter import meter_command
+from draftproof.verify.commands.numerics import numerics_command
 
 app = typer.Typer(name="draftproof", no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -24,6 +26,8 @@ app.command("audit")(audit_command)
 app.command("calibrate")(calibrate_command)
 app.command("controls")(list_controls)
 app.command("kill-matrix")(kill_matrix_command)
+app.command("meter")(meter_command)
+app.command("numerics")(numerics_command)
 app.add_typer(models.app, name="models")
 
 

@@ -61,6 +61,7 @@ def measure_rules(
                 drafted=figures(seen.drafted),
                 bonus=figures(seen.bonus),
                 acceptance=figures(seen.kept).mean,
+                ceiling=rule.ceiling,
             )
             for (pair, rule), seen in sums.items()
         ),
@@ -87,6 +88,7 @@ def read_toys(rule: Metered, toys: Sequence[Toy]) -> ToyReading:
         lookahead=max(toy.lookahead for _, toy in seen),
         total_variation=str(worst),
         toy=toy.name,
+        lossless=rule.lossless,
     )
 
 

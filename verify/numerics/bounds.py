@@ -17,7 +17,11 @@ order:
 One third is added for the higher orders. Once V times the roundoff of the running sums reaches 1/4 nothing is left of
 the bound, and this is no pessimism: see one_step.py on a large vocabulary.
 
-Claims: SS-5.
+An epsilon e in the denominator takes from each kept mass at most Q e / (Q + e): P e / (Q + e) where P <= Q, and
+Q (Q + e - P) / (Q + e) where Q < P < Q + e. What is taken is drawn from the residual instead, so its total bounds the
+total variation, and it is largest where Q is uniform (the summand is concave in Q): V e / (1 + V e).
+
+Claims: SS-5, SS-9.
 """
 
 import math
@@ -39,3 +43,8 @@ def bound(arithmetic: Arithmetic, size: int) -> float:
         rounding += (1 + math.log2(size)) * unit
     draws = 4 * size * (2.0 ** -PRECISIONS[arithmetic.sums] + 2.0**-arithmetic.coin_bits)
     return min(1.0, 4 / 3 * (rounding + draws))
+
+
+def epsilon_bound(epsilon: float, size: int) -> float:
+    """A total variation that `epsilon` >= 0 in the denominator never exceeds, on laws over `size` ids."""
+    return size * epsilon / (1 + size * epsilon)

@@ -13,6 +13,9 @@ import torch
 
 from draftproof.algorithms.laws import LawError
 
+ROUNDING = 1e-12
+"""What float64 may add to a total variation computed here: ten times what is stated above."""
+
 
 def as_law(weights: torch.Tensor) -> torch.Tensor:
     """The law proportional to non-negative `weights`, as float64 on the CPU.

@@ -1,25 +1,51 @@
-"""The report of the meter, as a pure function of its evidence: no clock, path or machine is in it, and no verdict."""
+"""reports/meter.md and .json, as a pure function of the evidence: no clock, path, machine or verdict is in it."""
 
+import json
+from dataclasses import asdict
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 from draftproof.verify.meter.evidence import MeterEvidence
+from draftproof.verify.numerics.evidence import Plan, as_data
+from draftproof.verify.report.files import write_whole
 from draftproof.verify.report.templates import environment
 
+SCHEMA = "draftproof-meter-1"
 LONGEST = 24
 """Fractions with more characters are written as decimals."""
 
 
-def as_markdown(evidence: MeterEvidence) -> str:
-    """The report for a reader."""
+def as_markdown(evidence: MeterEvidence, plan: Plan | None = None) -> str:
+    """The report for a reader; `plan` names the command that reads the same again."""
     return (
         environment()
         .get_template("meter.md.j2")
         .render(
             evidence=evidence,
+            plan=plan,
             readings=[(one, _acceptances(evidence)[one.pair]) for one in evidence.readings],
             toys=[(one, _shown(one.total_variation)) for one in evidence.toys],
         )
     )
+
+
+def as_document(evidence: MeterEvidence, plan: Plan) -> dict[str, Any]:
+    """The report as JSON data."""
+    return {
+        "schema": SCHEMA,
+        "plan": asdict(plan),
+        "broken": list(evidence.broken),
+        "evidence": as_data(evidence),
+    }
+
+
+def write_report(evidence: MeterEvidence, plan: Plan, folder: Path) -> None:
+    """Writes both files into `folder`. Raises OSError."""
+    # Both before either is written: a fault in one must not leave the other beside an older one.
+    text, document = as_markdown(evidence, plan), as_document(evidence, plan)
+    write_whole(folder / "meter.json", json.dumps(document, indent=2) + "\n")
+    write_whole(folder / "meter.md", text)
 
 
 def _acceptances(evidence: MeterEvidence) -> dict[str, float]:

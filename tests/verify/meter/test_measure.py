@@ -43,11 +43,13 @@ def test_a_lossless_rule_reads_zero_and_a_lossy_one_does_not(evidence: MeterEvid
         for one in evidence.readings:
             if (one.rule, one.parameters) == (rule.name, rule.parameters):
                 assert (one.drafted.largest < 1e-12) == rule.lossless
+                assert one.ceiling == rule.ceiling
                 assert 0 <= one.drafted.mean <= one.drafted.largest <= 1
                 assert (one.bonus.largest > 1e-12) == (rule.name == "typical acceptance")
     for rule, toy in zip(CATALOGUE, evidence.toys, strict=True):
         assert (toy.total_variation == "0") == (toy.differ == 0) == rule.lossless
-        assert toy.toys == 3
+        assert (toy.toys, toy.lossless) == (3, rule.lossless)
+    assert evidence.broken == ()
 
 
 def test_an_ensemble_is_off_by_its_share_of_what_lies_between_the_models(evidence: MeterEvidence) -> None:

@@ -8,7 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from draftproof.verify.numerics.arithmetic import PRECISIONS, Arithmetic
-from draftproof.verify.numerics.bounds import bound
+from draftproof.verify.numerics.bounds import bound, epsilon_bound
+from draftproof.verify.numerics.closed_forms import distance
+from draftproof.verify.numerics.mismatch import with_epsilon
 from draftproof.verify.numerics.one_step import deviation
 
 EVERY = tuple(way(dtype) for dtype in PRECISIONS for way in (Arithmetic.wide, Arithmetic.narrow))
@@ -60,3 +62,31 @@ def test_it_grows_with_the_vocabulary_and_never_beyond_one() -> None:
         bounds = [bound(arithmetic, size) for size in (1, 10, 1_000, 10**6, 10**12)]
         assert bounds == sorted(bounds)
         assert all(0 < one <= 1 and math.isfinite(one) for one in bounds)
+
+
+# An epsilon in the denominator.
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.integers(2, 300),
+    spread=st.sampled_from((0.0, 0.1, 1.0, 3.0)),
+    epsilon=st.sampled_from((1e-10, 1e-5, 1e-2, 0.25, 1.0)),
+)
+def test_no_epsilon_costs_more_than_its_bound(seed: int, size: int, spread: float, epsilon: float) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    target, draft = (torch.randn(2, size, generator=generator, dtype=torch.float64) * spread).softmax(1)
+    cost = distance(with_epsilon(target, draft, epsilon), target)
+    assert 0 <= cost <= epsilon_bound(epsilon, size) + 1e-13
+
+
+def test_the_bound_on_epsilons_by_hand_and_nearly_attained() -> None:
+    assert epsilon_bound(0.25, 2) == 1 / 3
+    assert epsilon_bound(0.0, 100) == 0
+    # Drafts from even masses on all but one id, which has what P has besides: half is kept less often.
+    size, epsilon = 1_000, 1e-4
+    draft = torch.full((size,), 1 / size, dtype=torch.float64)
+    target = draft * 0.999
+    target[0] += 1e-3
+    cost = distance(with_epsilon(target, draft, epsilon), target)
+    assert 0.98 * epsilon_bound(epsilon, size) < cost < epsilon_bound(epsilon, size)

@@ -72,9 +72,23 @@ def test_narrow_sums_cost_most_and_all_stay_within_their_bounds(evidence: Numeri
     for mixed in evidence.mixed:
         assert 0 < mixed.cost.mean <= mixed.bound.mean
         assert mixed.cost.largest <= mixed.bound.largest
+        assert mixed.excess < 1e-13
+        # Attained where the target's own law is declared.
+        assert mixed.gap < 1e-13 < mixed.attained.mean
+        assert mixed.bound.mean < mixed.replayed.mean < 0.2
     for pair in dict(evidence.positions):
         costs = [one.cost.mean for one in evidence.epsilons if one.pair == pair]
         assert costs == sorted(costs)
+    assert all(one.cost.largest <= one.bound for one in evidence.epsilons)
+
+
+def test_laws_an_ulp_apart_are_met_at_the_first_positions_in_every_dtype(evidence: NumericsEvidence) -> None:
+    for name, positions in evidence.positions:
+        seen = [one for one in evidence.near_equal if one.pair == name]
+        assert [one.dtype for one in seen] == ["float64", "float32", "float16", "bfloat16"]
+        for one in seen:
+            assert one.positions == one.empty == min(8, positions)  # of 1,024 ids each
+            assert (one.undefined, one.equal_rejected, one.strayed, one.driven) == (0, 0, 0, 3)
 
 
 def test_it_is_a_function_of_its_arguments(evidence: NumericsEvidence) -> None:
@@ -87,6 +101,7 @@ def test_what_is_measured_can_be_chosen(settings: list[Setting]) -> None:
     few = measure_numerics(settings[:1], dtypes=(torch.bfloat16,), epsilons=(), progress=seen.append)
     assert {one.dtype for one in few.precisions} == {one.dtype for one in few.mixed} == {"bfloat16"}
     assert few.epsilons == ()
+    assert {one.dtype for one in few.near_equal} == {"bfloat16"}
     assert seen[-1] == dict(few.positions)[settings[0].name]
     assert measure_numerics([]) == NumericsEvidence((), (), (), (), outputs=1, seed=0)
 

@@ -17,7 +17,7 @@ from draftproof.algorithms.requests import Choose, Program
 from draftproof.algorithms.speculative_sampling import SpeculativeSampling
 from draftproof.verify.exact import output_law, prefixes, total_variation
 from draftproof.verify.numerics.closed_forms import as_law, distance, emitted, ratio, residual
-from draftproof.verify.numerics.mismatch import mismatch, mismatched, with_epsilon
+from draftproof.verify.numerics.mismatch import mismatch, mismatched, replayed_differently, with_epsilon
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 ROUNDING = 1e-13
@@ -132,6 +132,27 @@ def test_longer_outputs_are_off_by_at_most_the_sum_over_their_drafts(toys: Any, 
     worst = max(total_variation(dict(drafted.items()), dict(law.items())) for law in laws if not law.empty)
     drafts = lookahead + (lookahead - 1)  # three tokens take at most a draft of two and one of one
     assert total_variation(output_law(decoder, (), tokens), expected) <= drafts * worst
+
+
+# What a replay sees of it.
+
+
+def test_a_uniform_that_draws_another_token_by_hand() -> None:
+    # Thresholds at 1/4 and 1/2: uniforms between them draw b from the one and a from the other.
+    one, other = (torch.tensor(masses, dtype=torch.float64) for masses in ((0.25, 0.75, 0), (0.5, 0.5, 0)))
+    assert replayed_differently(one, other) == replayed_differently(other, one) == 0.25
+    assert replayed_differently(one, one) == 0
+    # A mass moved from the first to the last id shifts all thresholds between: half of the uniforms draw a neighbour.
+    even = torch.full((4,), 0.25, dtype=torch.float64)
+    shifted = torch.tensor([0.125, 0.25, 0.25, 0.375], dtype=torch.float64)
+    assert replayed_differently(even, shifted) == 0.375
+    assert distance(even, shifted) == 0.125
+
+
+@given(WEIGHTS, WEIGHTS)
+def test_a_replay_sees_at_least_the_total_variation(p: list[int], q: list[int]) -> None:
+    one, other = floats(law_of_weights(p)), floats(law_of_weights(q))
+    assert distance(one, other) - ROUNDING <= replayed_differently(one, other) <= 1
 
 
 # SS-9.
