@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.DOTALL)
 PYTHON = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if block.startswith("from ")]
-COMMANDS = re.findall(r"^draftproof (?:audit|models|controls).*$", README, re.MULTILINE)
+COMMANDS = re.findall(r"^draftproof [a-z-]+.*$", README, re.MULTILINE)
 
 
 def draftproof(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -61,6 +61,11 @@ def test_every_command_and_option_in_the_readme_exists(command: str) -> None:
         known = known.commands[arguments.pop(0)]
     options = {option for parameter in known.params for option in (*parameter.opts, *parameter.secondary_opts)}
     assert {argument for argument in arguments if argument.startswith("--")} <= options | {"--help"}
+
+
+def test_every_command_of_draftproof_is_in_the_readme() -> None:
+    known = get_command(app).commands  # type: ignore[attr-defined]
+    assert {name for name in known if f"draftproof {name}" not in README.replace("\n", " ")} == set()
 
 
 def test_the_files_that_the_readme_links_to_exist() -> None:
