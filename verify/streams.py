@@ -53,7 +53,7 @@ class Stream(Protocol):
     limit: int
 
     def draw(self, outputs: int) -> Chunk:
-        """The next `outputs` outputs."""
+        """The next `outputs` outputs, at least one."""
         ...
 
 
@@ -144,11 +144,13 @@ class PairStream:
     ) -> None:
         """`rounding` is the relative error of a probability that the model's floats explain (see `Sampling`).
 
-        Raises TypeError for laws in fractions.
+        Raises TypeError for laws in fractions, ValueError for settings that differ in the length of their outputs.
         """
         [[law]] = settings[0].target.laws([(settings[0].prompt, ())])
         if not isinstance(law, TensorLaw):
             raise TypeError("this stream tests laws in floats; exact laws are enumerated, or sampled by ToyStream")
+        if len({setting.max_new_tokens for setting in settings}) > 1:
+            raise ValueError("the settings of one stream need one limit of tokens: positions are counted by it")
         self.settings = settings
         self.alternatives = alternatives_for(settings[0], like, rejected)
         self.limit = settings[0].max_new_tokens
@@ -160,6 +162,8 @@ class PairStream:
         self._drawn = 0
 
     def _forever(self, repeats: int) -> Iterator[Setting]:
+        if repeats < 1:
+            raise ValueError(f"{repeats} outputs of each prompt make no stream")
         while True:
             for setting in self.settings:
                 for _ in range(repeats):
@@ -230,6 +234,8 @@ def _note(trials: list[tuple[bool, float]], lost: list[float], state: State, ste
 def _chunk(
     drawn: Sequence[Output], read: Sequence[_Read], accepted: Sequence[bool], rates: Sequence[float], seconds: float
 ) -> Chunk:
+    if not drawn:
+        raise ValueError("a chunk needs at least one output")
     starts = np.cumsum([0, *(len(output.tokens) for output in drawn)])
     return Chunk(
         outputs=tuple(output.tokens for output in drawn),

@@ -13,7 +13,7 @@ from draftproof.verify.evidence import Direction, OrderTest
 from draftproof.verify.statistics.betting import Bettor, reached, stake
 from draftproof.verify.statistics.bounds import seen_share, upper_bound
 from draftproof.verify.statistics.ledger import level_of
-from draftproof.verify.statistics.observation import ORDERS, SHARES
+from draftproof.verify.statistics.observation import ORDERS, SHARES, Observation
 from draftproof.verify.statistics.pit import uniformity
 from draftproof.verify.statistics.rows import Floats
 from draftproof.verify.streams import Chunk, Stream
@@ -44,12 +44,11 @@ class Trial:
         """Starts with a wealth of 1."""
         count = len(self.stream.alternatives)
         self.bettor = Bettor(count)
-        self._uniforms = np.random.Generator(
-            np.random.Philox(np.random.SeedSequence(self.seed, spawn_key=(1, self.number)))
-        )
+        # Two sources: what fills up one output must not shift the uniforms of the next, or chunks would matter.
+        self._uniforms, self._filling = (_uniforms(self.seed, self.number, use) for use in range(2))
         self._hits = np.zeros(count, dtype=np.int64)
         self._masses, self._distances = np.zeros(count), np.zeros(count)
-        self._affinities = np.zeros((count, len(SHARES)))
+        self._roots = np.zeros((count, len(SHARES)))
 
     def run(self, outputs: int, chunk: int, stop: bool = True) -> None:
         """Draws up to `outputs` outputs, `chunk` at a time; with `stop` no more than decide it."""
@@ -68,7 +67,7 @@ class Trial:
         self._hits += observed.inside.sum(0)
         self._masses += observed.masses.sum(0)
         self._distances += observed.distances.sum(0)
-        self._affinities += observed.affinities.sum(0)
+        self._roots += _roots(observed)
         self.sequences += len(chunk.outputs)
         self.tokens += len(observed)
         self.steps += chunk.steps
@@ -90,7 +89,7 @@ class Trial:
 
     def _filled(self, chunk: Chunk, values: Floats) -> Floats:
         missing = len(chunk.outputs) * self.stream.limit - len(values)
-        return np.concatenate([np.minimum(values, 1), self._uniforms.random((missing, len(ORDERS)))])
+        return np.concatenate([np.minimum(values, 1), self._filling.random((missing, len(ORDERS)))])
 
     @property
     def log_wealth(self) -> float:
@@ -108,8 +107,12 @@ class Trial:
         return np.concatenate([np.zeros((0, len(ORDERS))), *self._values])
 
     def directions(self) -> tuple[Direction, ...]:
-        """What the outputs say about each fault; faults that could not have changed a single token are left out."""
-        if not self.tokens:
+        """What the outputs say about each fault; faults that could not have changed a single token are left out.
+
+        Tokens at a processor's threshold say nothing, so total variations and bounds are per token of the others.
+        """
+        tested = self.tokens - self.borderline
+        if not tested or not self.stream.alternatives:
             return ()
         positions = self.sequences * self.stream.limit
         level = level_of("wealth", self.alpha)
@@ -117,10 +120,10 @@ class Trial:
         finals = self.bettor.by_alternative[-1]
         found = []
         for index, alternative in enumerate(self.stream.alternatives):
-            distance = float(self._distances[index]) / self.tokens
+            distance = float(self._distances[index]) / tested
             if not distance:
                 continue
-            share = seen_share(self._affinities[index], level, own)
+            share = seen_share(self._roots[index], self.sequences, level, own)
             bound = upper_bound(int(self._hits[index]), float(self._masses[index]), positions)
             found.append(
                 Direction(
@@ -128,7 +131,21 @@ class Trial:
                     log_wealth=float(finals[index]),
                     distance=distance,
                     seen=None if share is None else share * distance,
-                    bound=min(1.0, max(0.0, bound * positions / self.tokens)),
+                    bound=min(1.0, max(0.0, bound * positions / tested)),
                 )
             )
         return tuple(found)
+
+
+def _uniforms(seed: int, *stream: int) -> np.random.Generator:
+    """Uniforms of the auditor's own; the decoder's coins have other keys (RandomCoins)."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(1, *stream))))
+
+
+def _roots(observed: Observation) -> Floats:
+    """The root of each output's likelihood ratio, summed over outputs, (alternatives, shares)."""
+    with np.errstate(divide="ignore"):
+        logs = np.log1p(np.array(SHARES) * (observed.ratios[:, :, None] - 1))
+    outputs = np.add.reduceat(logs, np.flatnonzero(observed.places == 0), axis=0)
+    roots: Floats = np.exp(np.minimum(0.5 * outputs, 300)).sum(0)  # a larger one bounds nothing either
+    return roots

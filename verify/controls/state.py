@@ -37,14 +37,9 @@ class FrozenHistory(WrappedModel):
     def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
         """The processed laws, all with the history at the start."""
         return [
-            [self._process(law, context) for law in laws]
+            [self.model.process(law, context) for law in laws]
             for (context, _), laws in zip(queries, self.model.model.laws(queries), strict=True)
         ]
-
-    def _process(self, law: Law, history: tuple[int, ...]) -> Law:
-        for processor in self.model.processors:
-            law = processor(law, history)
-        return law
 
 
 class HistoryFrozen(SpeculativeSampling):

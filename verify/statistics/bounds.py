@@ -6,14 +6,17 @@ itself it is the total variation. So a bound on the excess bounds the fault at a
 as far as it leans this way. No sample can bound what it does not look at: with a large vocabulary almost every
 direction.
 
-Source: Chernoff 1952 (the affinity bound, the tilts); Robbins 1970 (mixtures of tilts).
+What a right decoder emits also says what a faulty one would have: the mean of the root of an output's likelihood ratio,
+fault against target, is the affinity of the two laws of the whole output, and its powers bound the chance to miss.
+
+Source: Chernoff 1952 (the affinity bound, the tilts); Robbins 1970 (mixtures of tilts); Bernstein 1946, as in
+Boucheron, Lugosi and Massart 2013, section 2.8 (the bound on the affinity).
 """
 
 import math
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from draftproof.verify.statistics.observation import SHARES
 from draftproof.verify.statistics.rows import Floats
@@ -37,7 +40,7 @@ def _log_evidence(hits: float, mean: float, positions: int) -> float:
     """
     tilts = _tilts(positions)
     each = -tilts * hits - positions * np.log1p(mean * np.expm1(-tilts))
-    return float(logsumexp(each)) - math.log(len(tilts))
+    return float(np.logaddexp.reduce(each)) - math.log(len(tilts))
 
 
 def upper_bound(hits: int, mass: float, positions: int, error: float = ERROR) -> float:
@@ -80,12 +83,32 @@ def p_value(hits: int, mass: float, trials: int, positions: int) -> float:
     return min(1.0, 2 * math.exp(-evidence))
 
 
-def seen_share(affinities: Floats, alpha: float, stake: float, power: float = 0.99) -> float | None:
+def affinity_bound(roots: float, outputs: int, error: float = ERROR) -> float:
+    """But for this chance of error, the mean affinity of a fault's law of an output and the target's is at most this.
+
+    `roots` sums, over `outputs` independent outputs of the target's law, the root of the likelihood ratio of fault to
+    target, which has the affinity for its mean and a mean square of at most 1. So the mean rho of the affinities has
+    variance at most 1 - rho^2, no root is further below its mean than 1, and Bernstein's inequality bounds rho - s, s
+    the mean of the roots: n (rho - s)^2 <= L (2 (1 - rho^2) + 2/3 (rho - s)), L = ln(1 / error).
+    """
+    mean, log = roots / outputs, -math.log(error)
+    if not mean < 1:
+        return 1.0
+    square, line = outputs + 2 * log, outputs * mean + log / 3
+    rest = outputs * mean**2 - 2 * log + 2 * log * mean / 3
+    return min(1.0, (line + math.sqrt(max(0.0, line**2 - square * rest))) / square)
+
+
+def seen_share(roots: Floats, outputs: int, alpha: float, stake: float, power: float = 0.99) -> float | None:
     """The least dilution of a fault whose bet would have refuted it with probability at least `power`; None if none.
 
-    `affinities` (shares,): ln of the product over tokens of sum sqrt(P M'). With stake w on the bet, wealth stays below
-    1 / alpha with probability at most sqrt(1 / (alpha w)) times that product, for tokens drawn from M'.
+    `roots` (shares,) are as in `affinity_bound`, for each dilution. With stake w on the bet, the wealth of as many
+    outputs of the fault's law stays below 1 / alpha with probability at most sqrt(1 / (alpha w)) times the product of
+    their affinities. The outputs need not have one law: their mean affinity is the largest that the product allows.
     """
-    missed = -0.5 * math.log(alpha * stake) + affinities
+    if not outputs:
+        return None
+    known = [affinity_bound(float(root), outputs) for root in roots]
+    missed = [-0.5 * math.log(alpha * stake) + (outputs * math.log(one) if one else -math.inf) for one in known]
     seen = [share for share, log_missed in zip(SHARES, missed, strict=True) if log_missed <= math.log1p(-power)]
     return min(seen, default=None)

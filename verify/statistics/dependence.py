@@ -20,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
+from draftproof.verify.statistics.betting import Histogram
 from draftproof.verify.statistics.goodness_of_fit import LEAST_EXPECTED
 from draftproof.verify.statistics.uniformity import Tested, exceedance
 
@@ -129,12 +130,8 @@ def log_wealth(values: Array, given: Array, bins: int = BINS) -> Array:
     values, given = _checked(values, nan=False), _checked(given, nan=False)
     if values.shape != given.shape or values.ndim != 1:
         raise ValueError(f"{values.shape} values and {given.shape} neighbours are no pairs")
-    rows, columns = _bins(given, bins), _bins(values, bins)
-    cells = np.eye(bins**2, dtype=np.int64)[rows * bins + columns]
-    before = (np.cumsum(cells, axis=0) - cells).reshape(-1, bins, bins)
-    place = np.arange(values.size)
-    same, seen = before[place, rows, columns], before.sum(axis=2)[place, rows]
-    return np.concatenate([[0.0], np.cumsum(np.log(bins * (same + 0.5) / (seen + bins / 2)))])
+    factors = Histogram(bins, bins).factors(values, _bins(given, bins))
+    return np.concatenate([[0.0], np.cumsum(np.log(factors))])
 
 
 def _checked(values: Array, nan: bool = True) -> Array:

@@ -1,8 +1,8 @@
 """What the tests of one output read: for each token a few numbers, worked out from the rows once.
 
 For each alternative (a fault's law M of the next token, beside the target's law P): the ratio M(x) / P(x) of the
-emitted token, whether x lies in the direction of the fault (where M > P), the target's mass of that direction, and what
-a bet is worth if the fault is real. For each order of tokens: the cell of the probability integral transform.
+emitted token, whether x lies in the direction of the fault (where M > P), the target's mass of that direction, and how
+far M is from P. For each order of tokens: the cell of the probability integral transform.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,6 +19,9 @@ SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
 LEAST = 1e-300
 """The least ratio of masses that is told apart."""
 
+NOISE = 1e-12
+"""Differences of masses up to this are rounding: there a fault has no direction."""
+
 BY_PROBABILITY = "the target's probability"
 BY_RATIO = "the ratio of target to drafter"
 ORDERS = (BY_PROBABILITY, BY_RATIO)
@@ -26,20 +29,18 @@ ORDERS = (BY_PROBABILITY, BY_RATIO)
 
 @dataclass(frozen=True)
 class Observation:
-    """Numbers of n tokens in the order they were emitted, for A alternatives, S shares and O orders.
+    """Numbers of n tokens in the order they were emitted, for A alternatives and O orders.
 
-    `ratios` (n, A): M(x) / P(x). `inside` (n, A): whether M(x) > P(x). `masses` (n, A): P of that direction.
-    `distances` (n, A): the total variation between M and P, which is the excess mass of M in the direction.
-    `affinities` (n, A, S): ln of the sum over x of sqrt(P(x) M'(x)), M' the diluted M (Bhattacharyya).
-    `below`, `cells` (n, O): mass before the token's cell in an order, and mass of the cell. `places` (n,): index of the
-    token in its output.
+    `ratios` (n, A): M(x) / P(x). `inside` (n, A): whether M(x) > P(x), by more than rounding. `masses` (n, A): the
+    target's mass of that direction. `distances` (n, A): the total variation between M and P, which is the excess mass
+    of M in the direction. `below`, `cells` (n, O): mass before the token's cell in an order, and mass of the cell.
+    `places` (n,): index of the token in its output.
     """
 
     ratios: Floats
     inside: np.ndarray
     masses: Floats
     distances: Floats
-    affinities: Floats
     below: Floats
     cells: Floats
     places: np.ndarray
@@ -67,11 +68,12 @@ def observe(rows: Rows, alternatives: Sequence[Alternative], unclear: Collection
     doubtful[list(unclear)] = True
     ratios, masses, distances = np.empty(size), np.empty(size), np.empty(size)
     inside = np.empty(size, dtype=bool)
-    affinities = np.empty((*size, len(SHARES)))
     for index, alternative in enumerate(alternatives):
         law = predict(alternative, rows)
+        # Rounding may make a little more of it than a law, and the bet on it more than fair.
+        law /= np.maximum(law.sum(1, keepdims=True), 1)
         excess = law - rows.target
-        direction = excess > 0
+        direction = excess > NOISE
         masses[:, index] = np.where(doubtful, 0, np.where(direction, rows.target, 0).sum(1))
         distances[:, index] = np.where(doubtful, 0, np.where(direction, excess, 0).sum(1))
         inside[:, index] = np.take_along_axis(direction, rows.tokens[:, None], 1)[:, 0] & possible
@@ -79,15 +81,11 @@ def observe(rows: Rows, alternatives: Sequence[Alternative], unclear: Collection
         # A mass too small to divide by would make the wealth infinite, and then no number: less is bet on it.
         mass = np.maximum(rows.observed, emitted * LEAST)
         ratios[:, index] = np.divide(emitted, mass, out=np.ones(count), where=possible & (mass > 0))
-        for place, share in enumerate(SHARES):
-            diluted = rows.target + share * excess
-            affinity = np.sqrt(np.maximum(diluted, 0) * rows.target).sum(1)
-            affinities[:, index, place] = np.where(doubtful, 0, np.log(np.clip(affinity, 1e-300, 1)))
     below, cells = np.empty((count, len(ORDERS))), np.empty((count, len(ORDERS)))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.nan_to_num(rows.target / rows.draft, nan=0.0, posinf=np.inf)
     for index, scores in enumerate((rows.target, ratio)):
         own = np.take_along_axis(scores, rows.tokens[:, None], 1)
         below[:, index] = np.where(possible, np.where(scores > own, rows.target, 0).sum(1), 0)
         cells[:, index] = np.where(possible, np.where(scores == own, rows.target, 0).sum(1), 1)
-    return Observation(ratios, inside, masses, distances, affinities, below, cells, np.arange(count))
+    return Observation(ratios, inside, masses, distances, below, cells, np.arange(count))

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from draftproof.algorithms.interfaces import LanguageModel, Query
-from draftproof.algorithms.laws import IdMap, Law
+from draftproof.algorithms.laws import IdMap, Law, LawError
 from draftproof.algorithms.processors import Processed
 from draftproof.algorithms.tensor_law import TensorLaw
 from draftproof.algorithms.tli import MappedDrafter
@@ -36,6 +36,9 @@ LIKELIEST = 256
 
 REJECTED = 3
 """Likely rejected tokens whose following laws are computed."""
+
+ROUNDING = 1e-3
+"""How far the masses of a law may sum from 1: more than that no rounding explains."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,20 @@ class LastWriter(MappedDrafter):
 
 
 def read_rows(setting: Setting, models: Sources, tokens: tuple[int, ...], extras: Collection[str] = ()) -> Rows:
-    """The rows of one output. `tokens` are its generated ids, at least one."""
+    """The rows of one output. `tokens` are its generated ids, at least one.
+
+    Raises LawError for a mass that is negative, NaN or infinite, and for a target's law that does not sum to 1;
+    ValueError for an output without tokens.
+    """
+    if not tokens:
+        raise ValueError("an output without tokens has no rows")
     query: Query = (setting.prompt, tokens[:-1])
     target = _array(models.target.laws([query])[0], setting.target.size)
+    totals = target.sum(1, keepdims=True)
+    if (abs(totals - 1) > ROUNDING).any():
+        raise LawError(f"the target's law after {int(abs(totals - 1).argmax())} tokens of an output does not sum to 1")
+    # Tokens are drawn by inversion of the rounded total (laws.py), so the law is what is left after dividing by it.
+    target /= totals
     draft = _array(models.draft.laws([query])[0], setting.target.size)
     made = {
         name: rows for name in extras if (rows := _EXTRAS[name](setting, models, tokens, target, draft)) is not None
@@ -124,7 +138,7 @@ def read_rows(setting: Setting, models: Sources, tokens: tuple[int, ...], extras
 
 
 def _array(laws: Sequence[Law], size: int) -> Floats:
-    """The masses of laws on ids 0..size-1, (len(laws), size)."""
+    """The masses of laws on ids 0..size-1, (len(laws), size). Raises LawError for what is no mass."""
     rows = np.zeros((len(laws), size))
     for row, law in zip(rows, laws, strict=True):
         if isinstance(law, TensorLaw):
@@ -134,6 +148,8 @@ def _array(laws: Sequence[Law], size: int) -> Floats:
             for token, mass in law.items():
                 if token < size:
                     row[token] = float(mass)
+    if not (rows >= 0).all() or np.isinf(rows).any():  # NaN fails the comparison; a bet on it would be no bet
+        raise LawError("a law has a mass that is negative, NaN or infinite")
     return rows
 
 

@@ -36,7 +36,6 @@ def transforms(count: int, seed: int = 0, limit: int = 4) -> Observation:
         nothing.astype(bool),
         nothing,
         nothing,
-        np.zeros((size, 0, len(SHARES))),
         np.zeros((size, 2)),
         np.ones((size, 2)),
         np.tile(np.arange(limit), count),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from draftproof.verify.statistics.bounds import ERROR, interval, p_value, seen_share, upper_bound
+from draftproof.verify.statistics.bounds import ERROR, affinity_bound, interval, p_value, seen_share, upper_bound
 from draftproof.verify.statistics.observation import SHARES
 
 CHANCES = (0.0, 1e-4, 0.003, 0.05, 0.3, 0.5, 0.8, 0.99, 1.0)
@@ -112,7 +112,7 @@ def wrongness_of_adaptive_chances(bound: Bound, positions: int, chance: float, e
     return wrong
 
 
-@pytest.mark.parametrize(("positions", "chance"), [(200, 0.5), (1_000, 0.1)])
+@pytest.mark.parametrize(("positions", "chance"), [(200, 0.5), (500, 0.1)])
 def test_it_holds_for_chances_that_depend_on_the_past(positions: int, chance: float) -> None:
     assert wrongness_of_adaptive_chances(upper_bound, positions, chance, ERROR) <= ERROR
 
@@ -167,6 +167,36 @@ def test_an_interval_leaves_the_truth_out_no_more_often_than_said(trials: int, p
         assert by_p_value <= level
 
 
+@pytest.mark.parametrize(("after_hit", "after_miss"), [(0.2, 0.7), (0.9, 0.1), (0.0, 0.5)])
+@pytest.mark.parametrize("ends", [0.0, 0.05])
+def test_an_interval_holds_for_chances_that_the_last_outcome_decides(
+    after_hit: float, after_miss: float, ends: float
+) -> None:
+    """Exactly, over hits, trials after a hit, and the last outcome; a trial may be the last one, by chance."""
+    positions, level = 40, 1e-2
+    going = {(0, 0, False): 1.0}  # hits, places after a hit, whether the last one was a hit
+    wrong = 0.0
+
+    def out(hits: int, places: int, trials: int) -> bool:
+        mass = places * after_hit + (trials - places) * after_miss
+        low, high = interval(hits, mass, trials, positions, level)
+        return not low - 1e-12 <= 0 <= high + 1e-12
+
+    for trials in range(1, positions + 1):
+        following: dict[tuple[int, int, bool], float] = {}
+        for (hits, places, hit), mass in going.items():
+            chance = after_hit if hit else after_miss
+            for happened, share in ((True, chance), (False, 1 - chance)):
+                if share:
+                    state = hits + happened, places + hit, happened
+                    following[state] = following.get(state, 0.0) + mass * share
+        last = 1.0 if trials == positions else ends
+        if last:
+            wrong += sum(mass * last for (hits, places, _), mass in following.items() if out(hits, places, trials))
+        going = {state: mass * (1 - last) for state, mass in following.items()}
+    assert wrong <= level
+
+
 def test_an_interval_sees_both_sides() -> None:
     low, high = interval(50, 80.0, 100, 100, 1e-3)
     assert low < high < 0
@@ -204,32 +234,68 @@ TARGET, FAULT = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 ALPHA, STAKE = 1e-6, 0.01
 
 
-def affinities(tokens: int) -> np.ndarray:
-    """ln of the product over tokens of the affinity of the target and the diluted fault, by share."""
+def test_the_bound_on_an_affinity_by_hand() -> None:
+    """L = 3 and six roots of 0: 6 rho^2 = 3 (2 (1 - rho^2) + 2/3 rho), which is 12 rho^2 - 2 rho - 6 = 0."""
+    assert affinity_bound(0.0, 6, math.exp(-3)) == pytest.approx((1 + math.sqrt(73)) / 12)
+    assert affinity_bound(0.0, 1) == 1.0  # one output bounds nothing
+    assert affinity_bound(50.0, 50) == affinity_bound(math.inf, 50) == affinity_bound(math.nan, 50) == 1.0
+
+
+@pytest.mark.parametrize("error", [0.3, 1e-2, 1e-3])
+@pytest.mark.parametrize("outputs", [1, 7, 64, 500])
+def test_it_is_too_low_no_more_often_than_said(outputs: int, error: float) -> None:
+    """The least certain roots of mean rho: 1 / rho with probability rho^2, else 0; also for two means in turn."""
+    for one, other in ((0.05, 0.05), (0.5, 0.5), (0.9, 0.9), (0.99, 0.99), (0.3, 0.95)):
+        laws = [stats.binom.pmf(np.arange(count + 1), count, mean**2) for count, mean in halves(outputs, one, other)]
+        mean = sum(count * mean for count, mean in halves(outputs, one, other)) / outputs
+        wrong = sum(
+            first * second
+            for i, first in enumerate(laws[0])
+            for j, second in enumerate(laws[1])
+            if first * second > 1e-12 and affinity_bound(i / one + j / other, outputs, error) < mean - 1e-12
+        )
+        assert wrong <= error + 1e-9
+
+
+def halves(outputs: int, one: float, other: float) -> list[tuple[int, float]]:
+    return [(outputs, one), (0, other)] if one == other else [(outputs // 2, one), (outputs - outputs // 2, other)]
+
+
+def test_the_mean_of_the_roots_alone_would_be_too_low_too_often() -> None:
+    mean, outputs = 0.9, 64
+    law = stats.binom.pmf(np.arange(outputs + 1), outputs, mean**2)
+    assert sum(mass for hits, mass in enumerate(law) if hits / mean / outputs < mean) > 100 * ERROR
+
+
+def roots(outputs: int, tokens: int = 4) -> np.ndarray:
+    """The expected sum of roots over outputs of so many tokens, by share."""
     diluted = [(1 - share) * TARGET + share * FAULT for share in SHARES]
-    return tokens * np.log([np.sqrt(TARGET * law).sum() for law in diluted])
+    return outputs * np.array([np.sqrt(TARGET * law).sum() ** tokens for law in diluted])
 
 
 def test_a_share_is_seen_where_missing_it_is_unlikely_enough() -> None:
     """sqrt(1 / (alpha stake)) = 10^4, so the affinities must multiply to 10^-6 for power 0.99."""
-    just = np.log([1e-7, 0.99e-6, 1.01e-6, 1e-4, 1e-2, 1.0])
-    assert seen_share(just, ALPHA, STAKE) == SHARES[1]
-    assert seen_share(just, ALPHA, STAKE, power=0.9999) is None
-    assert seen_share(just, ALPHA, STAKE, power=0.9) == SHARES[2]
-    assert seen_share(np.zeros(len(SHARES)), ALPHA, STAKE) is None
+    outputs = 300
+    least = np.array([affinity_bound(root, outputs) for root in np.linspace(0, outputs, 3_001)])
+    just = np.searchsorted(least, 10 ** (-6 / outputs))  # the first root that bounds it no better
+    sums = np.array([0.0, just - 1, just, 2_900, 3_000, 3_000]) / 10
+    assert seen_share(sums, outputs, ALPHA, STAKE) == SHARES[1]
+    assert seen_share(sums, outputs, ALPHA, STAKE, power=0.1) == SHARES[2]
+    assert seen_share(np.full(len(SHARES), 300.0), outputs, ALPHA, STAKE) is None
+    assert seen_share(np.zeros(len(SHARES)), 0, ALPHA, STAKE) is None
 
 
-def test_smaller_shares_are_seen_with_more_tokens() -> None:
-    seen = [seen_share(affinities(10 * 2**power), ALPHA, STAKE) or 2.0 for power in range(18)]
+def test_smaller_shares_are_seen_with_more_outputs() -> None:
+    seen = [seen_share(roots(10 * 2**power), 10 * 2**power, ALPHA, STAKE) or 2.0 for power in range(18)]
     assert seen == sorted(seen, reverse=True)
     assert (seen[0], seen[-1]) == (2.0, min(SHARES))
     assert set(seen) == {2.0, *SHARES}
 
 
-def refuted(share: float, tokens: int, runs: int) -> int:
+def refuted(share: float, outputs: int, runs: int) -> int:
     """In how many runs the bet on the fault at this share reaches its level, tokens drawn from the diluted fault."""
     law = (1 - share) * TARGET + share * FAULT
-    counts = np.random.default_rng(7).multinomial(tokens, law, size=runs)
+    counts = np.random.default_rng(7).multinomial(4 * outputs, law, size=runs)
     wealth = math.log(STAKE) + counts @ np.log(law / TARGET)
     return int((wealth >= -math.log(ALPHA)).sum())
 
@@ -237,11 +303,11 @@ def refuted(share: float, tokens: int, runs: int) -> int:
 @pytest.mark.parametrize("share", [1.0, 0.25, min(SHARES)])
 def test_what_is_said_to_be_seen_is_refuted(share: float) -> None:
     index, runs = SHARES.index(share), 20_000
-    tokens = next(count for count in range(10, 10**7, 10) if seen(count, index))
-    assert refuted(share, tokens, runs) >= stats.binom.ppf(1e-9, runs, 0.99)
-    assert refuted(share, tokens // 3, runs) < 0.9 * runs
+    outputs = next(count for count in range(10, 10**7, 10) if seen(count, index))
+    assert refuted(share, outputs, runs) >= stats.binom.ppf(1e-9, runs, 0.99)
+    assert refuted(share, outputs // 8, runs) < 0.9 * runs
 
 
-def seen(tokens: int, index: int) -> bool:
-    found = seen_share(affinities(tokens), ALPHA, STAKE)
+def seen(outputs: int, index: int) -> bool:
+    found = seen_share(roots(outputs), outputs, ALPHA, STAKE)
     return found is not None and found <= SHARES[index]
