@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from draftproof.verify.claims import ACCEPTANCE
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.settings import BUILDERS
 from draftproof.verify.statistics.bounds import p_value
@@ -61,26 +62,31 @@ class CalibrationEvidence:
         return all(count.holds for count in self.counts)
 
 
-Test = Callable[[Trial], float]
+Test = Callable[[str, Trial], float | None]
+"""The p-value of a null audit of the decoder of this name; None where the audit does not test this."""
 
 
 def _order(index: int, test: Callable[[np.ndarray], Any]) -> Test:
-    return lambda trial: float(test(trial.values[:, index]).p_value)
+    return lambda name, trial: float(test(trial.values[:, index]).p_value)
 
 
-def _acceptance(trial: Trial) -> float:
+def _acceptance(name: str, trial: Trial) -> float | None:
+    if name not in ACCEPTANCE:
+        return None
     positions = trial.sequences * trial.stream.limit
     return p_value(trial.accepted, trial.expected_acceptance, trial.trials, positions)
 
 
-def _wealth(trial: Trial) -> float:
+def _wealth(name: str, trial: Trial) -> float:
     return float(np.exp(-trial.log_wealth))
 
 
-def _audit(trial: Trial) -> float:
+def _audit(name: str, trial: Trial) -> float:
     """The least budget at which the trial refutes, as the ledger shares it."""
     tests = trial.tests()
-    least = [_wealth(trial) / PARTS["wealth"], _acceptance(trial) / PARTS["acceptance"]]
+    accepted = _acceptance(name, trial)
+    least = [_wealth(name, trial) / PARTS["wealth"]]
+    least += [] if accepted is None else [accepted / PARTS["acceptance"]]
     return min([*least, *(test.p_value * len(tests) / PARTS["uniformity"] for test in tests)])
 
 
@@ -122,13 +128,14 @@ def calibrate(
     streams = list(right_streams(seed))
     tokens = 0
     found: dict[str, list[float]] = {test: [] for test in TESTS}
-    for number, (_, stream) in zip(range(audits), cycle(streams)):
+    for number, (name, stream) in zip(range(audits), cycle(streams)):
         stream.restart(seed, number)
         trial = Trial(stream, BUDGET, seed, number)
         trial.run(outputs, outputs, stop=False)
         tokens += trial.tokens
         for test, (_, value) in TESTS.items():
-            found[test].append(value(trial))
+            p_value_found = value(name, trial)
+            found[test] += [] if p_value_found is None else [p_value_found]
         progress(number + 1)
     return CalibrationEvidence(
         subjects=tuple(name for name, _ in streams),
