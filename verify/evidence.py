@@ -79,8 +79,9 @@ class Direction:
 
     `log_wealth`: ln of the wealth of bets on it. `distance`: total variation per token between the fault's law and the
     target's. `seen`: the least total variation of the fault, at full or part strength, that would have been refuted
-    with probability 0.99; None where not even full strength would. `bound`: with confidence 0.999, tokens fall into
-    the fault's direction at most this much more often than the target's law says.
+    with probability 0.99 in so many outputs (known with confidence 0.999); None where not even full strength would.
+    `bound`: with confidence 0.999, tokens fall into the fault's direction at most this much more often than the
+    target's law says.
     """
 
     name: str
@@ -88,6 +89,19 @@ class Direction:
     distance: float
     seen: float | None
     bound: float
+
+
+@dataclass(frozen=True)
+class OneStepBound:
+    """One emitted token as the sample driver draws it, against the target's law: total variations, computed exactly.
+
+    `contexts` is how many were looked at, along outputs of the decoder; `mean` and `largest` are over them, each the
+    larger of a drafted position's and an undrafted one's, rounded up to two digits.
+    """
+
+    contexts: int
+    mean: float
+    largest: float
 
 
 @dataclass(frozen=True)
@@ -99,7 +113,8 @@ class SampleEvidence:
     `refuted_after` the tokens after which it was convicted, if it was: sampling stops then. `outside` counts emitted
     tokens of target mass 0. `expected_acceptance` sums the acceptance probabilities (overlap for speculative sampling)
     of the `trials` that were made. `borderline` counts tokens at places where rounding decides what a processor keeps;
-    they are left out of the tests. Seconds are wall time on the machine that ran it.
+    they are left out of the tests. `one_step` is what the floats of the driver cost in one step, None for a decoder
+    whose rule is not counted. Seconds are wall time on the machine that ran it.
     """
 
     subject: str
@@ -122,6 +137,7 @@ class SampleEvidence:
     seconds: float = 0.0
     autoregressive_seconds: float = 0.0
     borderline: int = 0
+    one_step: OneStepBound | None = None
 
 
 @dataclass(frozen=True)

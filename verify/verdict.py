@@ -143,19 +143,27 @@ def judge_sample(evidence: SampleEvidence) -> Verdict:
         message += f" (down to total variation {least.seen:.3f} for {least.name})"
     if evidence.borderline:
         message += f"; {evidence.borderline} tokens at a processor's threshold left out"
+    if evidence.one_step:
+        one = evidence.one_step
+        message += (
+            f"; one step in floats is within {one.largest:.2g} of the target's law on each of {one.contexts} contexts "
+            "(total variation, exact)"
+        )
     return verdict(Kind.NOT_REFUTED, message)
 
 
 def seen_deviation(evidence: SampleEvidence) -> float:
     """The Kolmogorov distance per token that the fixed-sample tests see with probability POWER.
 
-    Transforms behind an EOS are fresh uniforms, which dilute the distance of the emitted ones.
+    Transforms behind an EOS, and of tokens at a processor's threshold, are fresh uniforms, which dilute the distance
+    of the others.
     """
-    if not evidence.tokens or not evidence.tests:
+    tested = evidence.tokens - evidence.borderline
+    if not tested or not evidence.tests:
         return math.inf
     positions = evidence.sequences * evidence.limit
     level = level_of("uniformity", evidence.alpha, len(evidence.tests))
-    return detectable_deviation(positions, level, POWER) * positions / evidence.tokens
+    return detectable_deviation(positions, level, POWER) * positions / tested
 
 
 def acceptance_interval(evidence: SampleEvidence) -> tuple[float, float]:

@@ -5,6 +5,7 @@ All runs are seeded; where a right decoder is held to pass, its false alarm woul
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -12,15 +13,17 @@ import torch
 
 from draftproof.algorithms.exact_law import ExactLaw
 from draftproof.algorithms.interfaces import LanguageModel, Query, WrappedModel
-from draftproof.algorithms.laws import Law
+from draftproof.algorithms.laws import Law, LawError
 from draftproof.algorithms.models.table import TableModel
 from draftproof.algorithms.processors import MinP, Processed, TopK, TopP
 from draftproof.algorithms.tensor_law import TensorLaw
+from draftproof.verify import sampling as module
 from draftproof.verify.comparison import Build
 from draftproof.verify.controls import CONTROLS
 from draftproof.verify.evidence import SampleEvidence
+from draftproof.verify.numerics.driver_step import Draft, bonus_deviation, drawn, step_deviation
 from draftproof.verify.pairs import ZOO, Library, with_prompt
-from draftproof.verify.sampling import Sampling, sample_subject, time_autoregressive
+from draftproof.verify.sampling import Sampling, one_step_bound, sample_subject, time_autoregressive
 from draftproof.verify.settings import BUILDERS, Setting, autoregressive
 from draftproof.verify.statistics.observation import BY_PROBABILITY, BY_RATIO
 from draftproof.verify.streams import PairStream
@@ -85,6 +88,7 @@ def test_the_counts_add_up(toys: Any, name: str) -> None:
     assert evidence.tokens <= 40 * 12
     assert [test.order for test in evidence.tests] == [BY_PROBABILITY, BY_RATIO]
     assert (evidence.alpha, evidence.seed, evidence.autoregressive_seconds) == (1e-6, 0, 2.5)
+    assert evidence.one_step == one_step_bound(BUILDERS[name](settings(toys, name)[0]), settings(toys, name))
 
 
 @EACH
@@ -103,6 +107,95 @@ def test_exact_laws_are_not_sampled(toys: Any) -> None:
     exact = random_toy("exact", ("a", None), ("a", None), 0).setting
     with pytest.raises(TypeError, match="enumerated"):
         sample_subject("slem", "slem", [exact], BUILDERS["slem"], Sampling(repeats=1))
+
+
+# Beside a sample: one step, exactly.
+
+
+@EACH
+def test_one_step_of_every_decoder_is_counted(toys: Any, name: str) -> None:
+    asked = settings(toys, name)
+    bound = one_step_bound(BUILDERS[name](asked[0]), asked)
+    assert bound is not None
+    assert 2 <= bound.contexts <= 8
+    assert 0 < bound.mean <= bound.largest < 1e-15
+    assert bound == one_step_bound(BUILDERS[name](asked[0]), asked)
+
+
+@dataclass(frozen=True)
+class Always(WrappedModel):
+    """The same law after every context."""
+
+    model: LanguageModel
+    law: TensorLaw
+
+    def laws(self, queries: Sequence[Query]) -> list[list[Law]]:
+        return [[self.law] * (len(drafted) + 1) for _, drafted in queries]
+
+
+def always(toys: Any, *masses: float) -> LanguageModel:
+    return Always(of_pairs(toys, False), TensorLaw(torch.tensor(masses, dtype=torch.float64)))
+
+
+def test_a_bound_is_the_larger_of_drafted_and_undrafted_rounded_up(toys: Any) -> None:
+    # A draft of total 19/20 whose tokens are all kept: the first has 1/19 instead of 1/10.
+    target, drafter = always(toys, 0.1, 0.2, 0.3, 0.4), always(toys, 0.05, 0.2, 0.3, 0.4)
+    [one, _] = settings(toys, "speculative-sampling")
+    asked = [replace(one, target=target, drafter=drafter, max_new_tokens=2)]
+    [[target_law]], [[draft_law]] = target.laws([((0,), ())]), drafter.laws([((0,), ())])
+    assert isinstance(target_law, TensorLaw)
+    assert isinstance(draft_law, TensorLaw)
+    drafted = step_deviation(target_law, Draft(drawn(draft_law), draft_law))
+    assert drafted == pytest.approx(1 / 10 - 1 / 19, abs=1e-15)
+    bound = one_step_bound(BUILDERS["speculative-sampling"](asked[0]), asked)
+    assert bound is not None
+    assert (bound.contexts, bound.mean) == (2, bound.largest)
+    assert drafted <= bound.largest < drafted * Fraction(11, 10)
+    assert f"{bound.largest:.1e}" == f"{bound.largest:.6e}".replace("00000e", "e")
+    # SLEM draws from the target alone, and so does a decoder whose drafter proposes nothing.
+    undrafted = [replace(one, target=target, drafter=always(toys, 0, 0, 0, 0), max_new_tokens=2)]
+    for name, those in (("speculative-sampling", undrafted), ("slem", asked)):
+        small = one_step_bound(BUILDERS[name](those[0]), those)
+        assert small is not None
+        assert bonus_deviation(target_law) <= small.largest < 1e-15
+
+
+def test_no_more_contexts_than_there_is_work_for(toys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    [one, _] = settings(toys, "speculative-sampling")
+    lone = replace(one, target=of_pairs(toys, False), drafter=of_pairs(toys, True))
+    asked = [lone, replace(lone, prompt=(1, 0)), replace(lone, prompt=(2,))]
+
+    def contexts(work: int, positions: int = 4, limit: int = 12) -> int:
+        monkeypatch.setattr(module, "WORK", work)
+        those = [replace(setting, max_new_tokens=limit) for setting in asked]
+        bound = one_step_bound(BUILDERS["speculative-sampling"](those[0]), those, positions=positions)
+        assert bound is not None
+        return bound.contexts
+
+    assert [contexts(4 * count) for count in (0, 1, 2, 5, 11, 12, 99)] == [1, 1, 2, 5, 11, 12, 12]
+    assert contexts(400, positions=6) == 18
+    assert contexts(400, limit=1) == 3
+
+
+def test_a_changed_rule_is_not_counted(toys: Any) -> None:
+    asked = settings(toys, "speculative-sampling")
+    for name in ("argmax-draft", "target-draw-match"):
+        assert one_step_bound(CONTROLS[name].build(asked[0]), asked) is None
+    assert one_step_bound(CONTROLS["slem-nonsense"].build(asked[0]), asked) is None
+    assert one_step_bound(autoregressive(asked[0]), asked) is None
+
+
+def test_laws_in_fractions_have_no_step_in_floats() -> None:
+    exact = random_toy("exact", ("a", None), ("a", None), 0).setting
+    with pytest.raises(TypeError, match="not ExactLaw"):
+        one_step_bound(BUILDERS["slem"](exact), [exact])
+
+
+def test_a_law_that_is_no_number_is_refused(toys: Any) -> None:
+    [one, _] = settings(toys, "speculative-sampling")
+    asked = [replace(one, target=always(toys, 0.5, float("nan"), 0.25, 0.25), max_new_tokens=1)]
+    with pytest.raises(LawError):
+        one_step_bound(BUILDERS["slem"](asked[0]), asked)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from draftproof.verify.evidence import (
     Direction,
     ExactComparison,
     ExactEvidence,
+    OneStepBound,
     OrderTest,
     SampleEvidence,
 )
@@ -27,6 +28,7 @@ from draftproof.verify.verdict import (
     judge_exact,
     judge_sample,
     judge_sampled,
+    seen_deviation,
     verdicts,
 )
 
@@ -193,6 +195,27 @@ def test_tokens_left_out_at_a_threshold_are_told() -> None:
     assert judge_sample(replace(SAMPLED, borderline=2)).message.endswith(
         "; 2 tokens at a processor's threshold left out"
     )
+
+
+def test_where_every_token_is_left_out_nothing_is_decided() -> None:
+    assert judge_sample(replace(SAMPLED, borderline=1_000)).kind == Kind.INCONCLUSIVE
+
+
+def test_tokens_left_out_dilute_what_would_have_been_seen() -> None:
+    assert seen_deviation(replace(SAMPLED, borderline=500)) == 2 * seen_deviation(SAMPLED)
+
+
+def test_a_pass_has_the_exact_figure_of_one_step_beside_it() -> None:
+    assert "one step" not in judge_sample(SAMPLED).message
+    counted = replace(SAMPLED, one_step=OneStepBound(21, 8e-13, 3.1e-8))
+    verdict = judge_sample(counted)
+    assert verdict.kind == Kind.NOT_REFUTED
+    assert verdict.message.endswith(
+        "; one step in floats is within 3.1e-08 of the target's law on each of 21 contexts (total variation, exact)"
+    )
+    assert verdict.message.startswith(judge_sample(SAMPLED).message)
+    # It says nothing about laws that were asked for wrongly, so that it does not stand beside a conviction.
+    assert "one step" not in judge_sample(replace(counted, outside=1)).message
 
 
 def test_laws_that_are_equal_where_no_draft_is_ever_accepted_decide_nothing() -> None:

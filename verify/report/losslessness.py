@@ -8,13 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from draftproof.verify.audit import Plan
 from draftproof.verify.claims import CLAIMS
 from draftproof.verify.evidence import AuditEvidence, SampleEvidence
-from draftproof.verify.report.escape import markdown
 from draftproof.verify.report.files import write_whole
+from draftproof.verify.report.templates import environment
 from draftproof.verify.verdict import Verdict, judge_control, verdicts
 
 SCHEMA = "draftproof-losslessness-1"
@@ -46,24 +44,19 @@ def as_document(evidence: AuditEvidence, plan: Plan) -> dict[str, Any]:
 
 def as_markdown(evidence: AuditEvidence, plan: Plan) -> str:
     """The report for a reader."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("draftproof.verify.report", "."),
-        autoescape=False,  # noqa: S701 - the output is markdown, escaped by the filter below
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["md"] = markdown
     found = verdicts(evidence)
-    return environment.get_template("losslessness.md.j2").render(
-        verdicts=found,
-        claims=[CLAIMS[claim] for claim in sorted({v.claim for v in found if v.claim in CLAIMS})],
-        refuted=[verdict for verdict in found if verdict.counterexample],
-        controls=[(control, *judge_control(control)) for control in evidence.controls],
-        exact=evidence.exact,
-        sampled=[(one, _figures(one)) for one in evidence.sampled if one.tokens],
-        plan=plan,
+    return (
+        environment()
+        .get_template("losslessness.md.j2")
+        .render(
+            verdicts=found,
+            claims=[CLAIMS[claim] for claim in sorted({v.claim for v in found if v.claim in CLAIMS})],
+            refuted=[verdict for verdict in found if verdict.counterexample],
+            controls=[(control, *judge_control(control)) for control in evidence.controls],
+            exact=evidence.exact,
+            sampled=[(one, _figures(one)) for one in evidence.sampled if one.tokens],
+            plan=plan,
+        )
     )
 
 

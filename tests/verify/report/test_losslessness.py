@@ -15,6 +15,7 @@ from draftproof.verify.evidence import (
     Counterexample,
     ExactComparison,
     ExactEvidence,
+    OneStepBound,
     OrderTest,
     SampleEvidence,
 )
@@ -176,6 +177,19 @@ def test_figures_of_a_sample() -> None:
         line for line in as_markdown(EVIDENCE, PLAN).splitlines() if line.startswith("| speculative-sampling | a")
     )
     assert line.endswith("| 10 | 1000 | 0.500 | 0.505 | 2.00 |")
+
+
+def test_the_exact_step_stands_beside_the_sample() -> None:
+    counted = replace(SAMPLED, subject="tli", one_step=OneStepBound(21, 8e-13, 3.1e-8))
+    evidence = replace(EVIDENCE, sampled=(SAMPLED, counted))
+    text = as_markdown(evidence, PLAN)
+    section = text[text.index("### One step in floats, exactly") : text.index("## What a pass is worth")]
+    assert "No sample bounds the total variation over a full vocabulary." in section
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    assert [row.rsplit(" with small ", 1)[-1] for row in rows[2:]] == ["| - | - | - |", "| 21 | 8.0e-13 | 3.1e-08 |"]
+    assert "No sample bounds the total variation over a full vocabulary: a deviation" in text
+    found = [one["one_step"] for one in as_document(evidence, PLAN)["evidence"]["sampled"]]
+    assert found == [None, {"contexts": 21, "mean": 8e-13, "largest": 3.1e-8}]
 
 
 @pytest.mark.parametrize(
