@@ -31,7 +31,7 @@ from draftproof.verify.toys import battery
 from draftproof.verify.trials import Trial
 
 ROUNDS = 5
-OUTPUTS = 4_000
+OUTPUTS = 12_000
 CHUNK = 1_000
 NAME = "evidence_cost"
 TOKENS_A_SECOND = 20_000
@@ -142,12 +142,12 @@ def main(folder: Path) -> int:
     """Measures, writes the reports, and says which targets are met: 1 where one is not."""
     torch.set_num_threads(1)
     disable_progress_bar()
-    speeds = [speed_of(decoder) for decoder in BUILDERS]
-    for one in speeds:
-        print(f"{one.decoder}: {_three(one.audited)} tokens/s audited, {_three(one.sampled)} drawn alone", flush=True)
     budget = zoo_budget(10_000)
     subjects = list(zoo_subjects(Library(), PROMPTS[:8]))
     evidence = matrix("tiny models", subjects, BUDGET, 0, budget, seen=_tell)
+    speeds = [speed_of(decoder) for decoder in BUILDERS]
+    for one in speeds:
+        print(f"{one.decoder}: {_three(one.audited)} tokens/s audited, {_three(one.sampled)} drawn alone", flush=True)
     found = targets(speeds, evidence)
     machine = f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}"
     document = {

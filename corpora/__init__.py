@@ -1,1 +1,1 @@
-"""Data and its loaders: the tiny model zoo, prompts and toy vocabularies. Imports nothing else of draftproof."""
+"""Data and its loaders: tiny models, prompts, adversarial strings, toy vocabularies. Imports nothing else of ours."""
