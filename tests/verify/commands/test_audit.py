@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 from typer.testing import CliRunner, Result
@@ -35,13 +34,6 @@ TINY = [
     "--no-controls",
 ]
 OWN = ["--target", "zoo:byte-bpe", "--drafter", "zoo:byte-bpe-small", *TINY]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

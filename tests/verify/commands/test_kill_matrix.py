@@ -5,20 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from draftproof.verify.cli import app
 from draftproof.verify.commands import kill_matrix as module
 from draftproof.verify.kill_matrix import Row, matrix
 from draftproof.verify.kill_subjects import toy_subjects
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from typer.testing import CliRunner, Result
 
 from draftproof.verify.cli import app
@@ -19,13 +18,6 @@ from draftproof.verify.pairs import ZOO
 from draftproof.verify.verdict import Kind
 
 TINY = ["--prompts", "1", "--max-new-tokens", "4"]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

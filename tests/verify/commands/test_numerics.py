@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from typer.testing import CliRunner, Result
 
 from draftproof.algorithms.models.zoo import ModelError
@@ -17,13 +16,6 @@ from draftproof.verify.numerics.evidence import Figures, NumericsEvidence
 from draftproof.verify.pairs import Library
 
 TINY = ["--prompts", "1", "--max-new-tokens", "2"]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
