@@ -163,3 +163,13 @@ def write_report(evidence: KillEvidence, folder: Path, factor: int | None = None
     write_whole(folder / f"{NAME}.json", json.dumps(document, indent=2) + "\n")
     write_whole(folder / f"{NAME}.svg", picture)
     write_whole(folder / f"{NAME}.md", text)
+
+
+def read_report(path: Path) -> KillEvidence:
+    """The evidence of a kill_matrix.json. Raises OSError, and ValueError for another document."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise ValueError(f"{path} is no kill matrix of schema {SCHEMA}")
+    evidence = document["evidence"]
+    rows = (Row(**{**row, "kills": tuple(Kill(**kill) for kill in row["kills"])}) for row in evidence["rows"])
+    return KillEvidence(**{**evidence, "rows": tuple(rows)})

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from draftproof.verify.kill_matrix import AUDIT, Kill, KillEvidence, Row
 from draftproof.verify.report.kill_matrix import (
     PUBLISHED,
@@ -11,6 +13,7 @@ from draftproof.verify.report.kill_matrix import (
     as_svg,
     cheaper,
     cheaper_as_published,
+    read_report,
     write_report,
 )
 
@@ -89,6 +92,18 @@ def test_all_three_files_are_written_and_do_not_change_from_run_to_run(tmp_path:
     document = json.loads(first["kill_matrix.json"])
     assert document["evidence"]["rows"][0]["kills"][0]["tokens"] == 40
     assert "](kill_matrix.svg)" in first["kill_matrix.md"].decode()
+
+
+def test_the_evidence_is_read_back_whole(tmp_path: Path) -> None:
+    write_report(EVIDENCE, tmp_path)
+    assert read_report(tmp_path / "kill_matrix.json") == EVIDENCE
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "another"}'])
+def test_another_document_is_no_kill_matrix(text: str, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"kill matrix|Expecting"):
+        read_report(tmp_path / "other.json")
 
 
 def test_the_plot_names_each_fault_and_no_look_alike() -> None:
