@@ -6,7 +6,6 @@ the ratio stands although the machine's speed drifts; everything runs on one thr
 """
 
 import argparse
-import json
 import platform
 import sys
 import time
@@ -23,7 +22,7 @@ from draftproof.verify.audit import PROMPTS
 from draftproof.verify.kill_matrix import KillEvidence, Row, matrix, zoo_budget
 from draftproof.verify.kill_subjects import zoo_subjects
 from draftproof.verify.pairs import Library
-from draftproof.verify.report.files import write_whole
+from draftproof.verify.report.files import write_both
 from draftproof.verify.report.kill_matrix import WITHIN, read_report, summary_of, write_report
 from draftproof.verify.settings import BUILDERS
 from draftproof.verify.statistics.ledger import BUDGET
@@ -162,8 +161,7 @@ def main(folder: Path, known: bool) -> int:
         "targets": [asdict(one) for one in found],
         "speeds": [asdict(one) for one in speeds],
     }
-    write_whole(folder / f"{NAME}.json", json.dumps(document, indent=2) + "\n")
-    write_whole(folder / f"{NAME}.md", as_markdown(speeds, found, machine))
+    write_both(folder, NAME, document, as_markdown(speeds, found, machine))
     for target in found:
         print(f"{'met' if target.met else 'MISSED'}: {target.target}: {target.measured}")
     return int(not all(one.met for one in found))

@@ -1,7 +1,6 @@
 """What was measured about floats, as data: total variations of one step, over the positions of sampled outputs."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -147,14 +146,3 @@ class NumericsEvidence:
     near_equal: tuple[NearEqual, ...] = ()
     replays: tuple[Replayed, ...] = ()
     worked: tuple[Worked, ...] = ()
-
-
-def as_data(evidence: Any) -> Any:
-    """A dataclass, or a part of one, as JSON data; floats to six digits, since the last ones depend on the machine."""
-    if hasattr(evidence, "__dataclass_fields__"):
-        return as_data(asdict(evidence))
-    if isinstance(evidence, dict):
-        return {key: as_data(value) for key, value in evidence.items()}
-    if isinstance(evidence, list | tuple):
-        return [as_data(value) for value in evidence]
-    return float(f"{evidence:.6g}") if isinstance(evidence, float) else evidence

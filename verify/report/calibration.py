@@ -1,11 +1,10 @@
 """reports/calibration.md and .json: how often the tests refute what is right."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 from draftproof.verify.calibration import CalibrationEvidence
-from draftproof.verify.report.files import write_whole
+from draftproof.verify.report.files import write_both
 from draftproof.verify.report.templates import environment
 
 SCHEMA = "draftproof-calibration-1"
@@ -19,7 +18,5 @@ def as_markdown(evidence: CalibrationEvidence) -> str:
 
 def write_report(evidence: CalibrationEvidence, folder: Path) -> None:
     """Writes both files into `folder`. Raises OSError."""
-    text = as_markdown(evidence)
     document = {"schema": SCHEMA, "holds": evidence.holds, "evidence": asdict(evidence)}
-    write_whole(folder / "calibration.json", json.dumps(document, indent=2) + "\n")
-    write_whole(folder / "calibration.md", text)
+    write_both(folder, "calibration", document, as_markdown(evidence))

@@ -1,8 +1,10 @@
 """Writes files whole or not at all."""
 
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -20,3 +22,13 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_both(folder: Path, name: str, document: dict[str, Any], text: str) -> None:
+    """Writes name.json and name.md into `folder`. Raises OSError.
+
+    Both are made before either is written: a fault in one must not leave the other beside an older one.
+    """
+    data = json.dumps(document, indent=2) + "\n"
+    write_whole(folder / f"{name}.json", data)
+    write_whole(folder / f"{name}.md", text)

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from draftproof.verify.kill_matrix import AUDIT, PEER_ALPHA, Kill, KillEvidence, Row
-from draftproof.verify.report.files import write_whole
+from draftproof.verify.report.files import write_both, write_whole
 from draftproof.verify.report.templates import environment
 from draftproof.verify.statistics.peers import PEERS
 
@@ -160,9 +160,8 @@ def write_report(evidence: KillEvidence, folder: Path, factor: int | None = None
         "schema": SCHEMA,
         "evidence": {key: value for key, value in asdict(evidence).items() if key != "seconds"},
     }
-    write_whole(folder / f"{NAME}.json", json.dumps(document, indent=2) + "\n")
     write_whole(folder / f"{NAME}.svg", picture)
-    write_whole(folder / f"{NAME}.md", text)
+    write_both(folder, NAME, document, text)
 
 
 def read_report(path: Path) -> KillEvidence:

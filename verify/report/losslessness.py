@@ -3,7 +3,6 @@
 No clock, path or machine is in it, so that two runs can be compared line by line.
 """
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 from draftproof.verify.audit import Plan
 from draftproof.verify.claims import CLAIMS
 from draftproof.verify.evidence import AuditEvidence, SampleEvidence
-from draftproof.verify.report.files import write_whole
+from draftproof.verify.report.data import as_data
+from draftproof.verify.report.files import write_both
 from draftproof.verify.report.templates import environment
 from draftproof.verify.verdict import Verdict, judge_control, verdicts
 
@@ -20,10 +20,8 @@ SCHEMA = "draftproof-losslessness-1"
 
 def write_report(evidence: AuditEvidence, plan: Plan, folder: Path) -> dict[str, Any]:
     """Writes both files into `folder` and returns the JSON document. Raises OSError."""
-    # Both before either is written: a fault in one must not leave the other beside an older one.
-    document, text = as_document(evidence, plan), as_markdown(evidence, plan)
-    write_whole(folder / "losslessness.json", json.dumps(document, indent=2, ensure_ascii=True) + "\n")
-    write_whole(folder / "losslessness.md", text)
+    document = as_document(evidence, plan)
+    write_both(folder, "losslessness", document, as_markdown(evidence, plan))
     return document
 
 
@@ -31,14 +29,14 @@ def as_document(evidence: AuditEvidence, plan: Plan) -> dict[str, Any]:
     """The report as JSON data: verdicts first, then the evidence they come from."""
     return {
         "schema": SCHEMA,
-        "plan": _plain({key: value for key, value in asdict(plan).items() if key != "prompt_texts"}),
+        "plan": as_data({key: value for key, value in asdict(plan).items() if key != "prompt_texts"}),
         "verdicts": [_verdict(verdict) for verdict in verdicts(evidence)],
         "controls": [
             {**_verdict(verdict), "must_be_refuted": control.wrong, "judged_rightly": right}
             for control in evidence.controls
             for verdict, right in [judge_control(control)]
         ],
-        "evidence": _plain(asdict(evidence)),
+        "evidence": as_data(evidence),
     }
 
 
@@ -69,13 +67,4 @@ def _figures(one: SampleEvidence) -> dict[str, str]:
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {**_plain(asdict(verdict)), "kind": str(verdict.kind)}
-
-
-def _plain(value: Any) -> Any:
-    """Data without wall times, floats to six digits: what does not depend on the machine."""
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items() if not key.endswith("seconds")}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return {**as_data(verdict), "kind": str(verdict.kind)}

@@ -1,14 +1,14 @@
 """reports/meter.md and .json, as a pure function of the evidence: no clock, path, machine or verdict is in it."""
 
-import json
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from draftproof.verify.meter.evidence import MeterEvidence
-from draftproof.verify.numerics.evidence import Plan, as_data
-from draftproof.verify.report.files import write_whole
+from draftproof.verify.numerics.evidence import Plan
+from draftproof.verify.report.data import as_data
+from draftproof.verify.report.files import write_both
 from draftproof.verify.report.templates import environment
 
 SCHEMA = "draftproof-meter-1"
@@ -42,10 +42,7 @@ def as_document(evidence: MeterEvidence, plan: Plan) -> dict[str, Any]:
 
 def write_report(evidence: MeterEvidence, plan: Plan, folder: Path) -> None:
     """Writes both files into `folder`. Raises OSError."""
-    # Both before either is written: a fault in one must not leave the other beside an older one.
-    text, document = as_markdown(evidence, plan), as_document(evidence, plan)
-    write_whole(folder / "meter.json", json.dumps(document, indent=2) + "\n")
-    write_whole(folder / "meter.md", text)
+    write_both(folder, "meter", as_document(evidence, plan), as_markdown(evidence, plan))
 
 
 def _acceptances(evidence: MeterEvidence) -> dict[str, float]:

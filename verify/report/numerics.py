@@ -1,16 +1,16 @@
 """reports/numerics.md and .json: what floats cost, as a pure function of the evidence: no clock, path or machine."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from draftproof.verify.claims import CLAIMS
 from draftproof.verify.numerics.controls import Judged, controls
-from draftproof.verify.numerics.evidence import NumericsEvidence, Plan, as_data
+from draftproof.verify.numerics.evidence import NumericsEvidence, Plan
 from draftproof.verify.numerics.one_step import PARTS
 from draftproof.verify.numerics.verdicts import verdicts
-from draftproof.verify.report.files import write_whole
+from draftproof.verify.report.data import as_data
+from draftproof.verify.report.files import write_both
 from draftproof.verify.report.templates import environment
 from draftproof.verify.verdict import Verdict
 
@@ -47,10 +47,7 @@ def as_document(evidence: NumericsEvidence, plan: Plan) -> dict[str, Any]:
 
 def write_report(evidence: NumericsEvidence, plan: Plan, folder: Path) -> None:
     """Writes both files into `folder`. Raises OSError."""
-    # Both before either is written: a fault in one must not leave the other beside an older one.
-    text, document = as_markdown(evidence, plan), as_document(evidence, plan)
-    write_whole(folder / "numerics.json", json.dumps(document, indent=2) + "\n")
-    write_whole(folder / "numerics.md", text)
+    write_both(folder, "numerics", as_document(evidence, plan), as_markdown(evidence, plan))
 
 
 def _verdict(one: Verdict) -> dict[str, str]:

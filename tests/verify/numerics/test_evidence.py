@@ -1,20 +1,6 @@
-"""Evidence on floats as data: what goes to JSON, and the options that ask for it again."""
+"""Evidence on floats: the options that ask for it again."""
 
-import json
-
-from draftproof.verify.numerics.evidence import EpsilonCost, Figures, Plan, as_data
-
-
-def test_a_record_becomes_json_data_with_six_digits() -> None:
-    found = as_data((EpsilonCost("pair", 1e-10, Figures(1.23456789e-8, 1 / 3), 0.5),))
-    assert found == [
-        {"pair": "pair", "epsilon": 1e-10, "cost": {"mean": 1.23457e-8, "largest": 0.333333}, "bound": 0.5}
-    ]
-    assert json.loads(json.dumps(found)) == found
-
-
-def test_what_is_no_float_stays() -> None:
-    assert as_data({"a": (1, True, None, "x")}) == {"a": [1, True, None, "x"]}
+from draftproof.verify.numerics.evidence import Plan
 
 
 def test_a_plan_tells_its_options() -> None:
